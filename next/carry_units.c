@@ -313,7 +313,7 @@ static void explain_segment(const struct next_carrying *carrying, const struct u
         const struct next_block *old_block = next_segment_block(&carrying->olds, other);
         explained.old_function = carrying->olds.all[old_block->function].name;
         explained.old_offset = old_block->start;
-        explained.old_count = (uint64_t)other->count;
+        explained.old_count = (uint64_t)old->count;
     }
     carrying->options->explained(&explained, carrying->options->explain_context);
 }
@@ -398,15 +398,13 @@ static enum bat_code add_inlined(struct next_carrying *carrying, const struct un
         return BAT_OK;
     struct context_counts *counts = calloc(graph->context_count, sizeof(*counts));
     BAT_TRY_MEMORY(counts, carrying->error, "for calls");
-    for (uint32_t i = 0; i < graph->segment_count; i++)
-        counts[graph->segments[i].context].all += graph->segments[i].count;
+    for (uint32_t i = 0; i < graph->node_count; i++)
+        for (uint32_t k = graph->nodes[i].first; k < graph->nodes[i].end; k++)
+            counts[graph->segments[k].context].all += graph->nodes[i].count;
     for (uint32_t j = 0; j < pair->match.count; j++) {
         const uint32_t i = old_node_of(&pair->match.all[j]);
-        for (uint32_t k = 0; i != BAT_NONE && k < graph->nodes[i].end - graph->nodes[i].first;
-             k++) {
-            const struct next_segment *segment = next_first_segment(graph, i) + k;
-            counts[segment->context].found += segment->count;
-        }
+        for (uint32_t k = 0; i != BAT_NONE && k < graph->nodes[i].end - graph->nodes[i].first; k++)
+            counts[next_first_segment(graph, i)[k].context].found += graph->nodes[i].count;
     }
     for (uint32_t i = 1; i < graph->context_count; i++) {
         const struct next_context *context = &graph->contexts[i];

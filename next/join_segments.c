@@ -12,11 +12,11 @@
 
 struct joining {
     const struct next_program *program;
+    const struct next_made_segment *made;
+    uint32_t made_count;
     struct next_graph *graph;
-    struct next_segment *sorted; /* by node */
-    uint32_t sorted_count;
     uint32_t code_count; /* of graph->code */
-    uint32_t *ways;      /* links from each segment, in the old order */
+    uint32_t *ways;      /* links from each segment that was made */
     uint32_t *arrivals;  /* links to each */
     uint32_t *next;      /* of each: the link to the next one of its node; BAT_NONE */
     uint32_t *node_of;   /* of each; BAT_NONE: it has none yet */
@@ -26,15 +26,15 @@ struct joining {
 static bool allocate(struct joining *joining)
 {
     struct next_graph *graph = joining->graph;
-    const size_t count = (size_t)graph->segment_count + 1;
+    const size_t count = (size_t)joining->made_count + 1;
     graph->nodes = malloc(count * sizeof(*graph->nodes));
-    joining->sorted = malloc(count * sizeof(*joining->sorted));
+    graph->segments = malloc(count * sizeof(*graph->segments));
     joining->ways = calloc(count, sizeof(*joining->ways));
     joining->arrivals = calloc(count, sizeof(*joining->arrivals));
     joining->next = malloc(count * sizeof(*joining->next));
     joining->node_of = malloc(count * sizeof(*joining->node_of));
     joining->is_joined = calloc(count, 1);
-    return graph->nodes && joining->sorted && joining->ways && joining->arrivals && joining->next &&
+    return graph->nodes && graph->segments && joining->ways && joining->arrivals && joining->next &&
            joining->node_of && joining->is_joined;
 }
 
@@ -42,14 +42,14 @@ static bool allocate(struct joining *joining)
 static bool joins(const struct joining *joining, const struct next_link *link)
 {
     const struct next_graph *graph = joining->graph;
-    const struct next_segment *from = &graph->segments[link->from];
-    const struct next_segment *to = &graph->segments[link->to];
+    const struct next_segment *from = &joining->made[link->from].segment;
+    const struct next_segment *to = &joining->made[link->to].segment;
     const bool is_called = to->context > 0 && graph->contexts[to->context].entry == link->to;
     const bool is_entered = to->begins && next_segment_block(joining->program, to)->is_entered;
     const bool may_leave =
         from->ends && next_segment_block(joining->program, from)->end == NEXT_END_TAIL_IF;
     return link->from != link->to && link->to != graph->entry && (is_called || !is_entered) &&
-           !may_leave && from->is_reached == to->is_reached;
+           !may_leave && joining->made[link->from].is_reached == joining->made[link->to].is_reached;
 }
 
 /* Find what follows each segment. False without memory for the code. */
@@ -61,7 +61,7 @@ static bool find_joined(struct joining *joining)
         joining->ways[graph->links[k].from]++;
         joining->arrivals[graph->links[k].to]++;
     }
-    for (uint32_t i = 0; i < graph->segment_count; i++)
+    for (uint32_t i = 0; i < joining->made_count; i++)
         joining->next[i] = joining->node_of[i] = BAT_NONE;
     for (uint32_t k = 0; k < graph->link_count; k++) {
         const struct next_link *link = &graph->links[k];
@@ -71,9 +71,9 @@ static bool find_joined(struct joining *joining)
             joining->is_joined[link->to] = 1;
         }
     }
-    for (uint32_t i = 0; i < graph->segment_count; i++)
+    for (uint32_t i = 0; i < joining->made_count; i++)
         if (joining->is_joined[i] || joining->next[i] != BAT_NONE)
-            count += graph->segments[i].end - graph->segments[i].first;
+            count += joining->made[i].segment.end - joining->made[i].segment.first;
     graph->code = malloc((count + 1) * sizeof(*graph->code));
     return graph->code;
 }
@@ -95,20 +95,21 @@ static void add_node(struct joining *joining, uint32_t first)
 {
     struct next_graph *graph = joining->graph;
     struct next_node *node = &graph->nodes[graph->node_count];
-    const struct next_segment *begin = &graph->segments[first];
+    const struct next_made_segment *begin = &joining->made[first];
     const bool is_one = joining->next[first] == BAT_NONE;
-    *node = (struct next_node){.first = joining->sorted_count,
-                               .is_reached = begin->is_reached,
-                               .code = is_one ? joining->program->units[begin->unit]->instructions +
-                                                    begin->first
-                                              : graph->code + joining->code_count,
-                               .count = begin->count};
+    *node = (struct next_node){
+        .first = graph->segment_count,
+        .is_reached = begin->is_reached,
+        .code = is_one ? joining->program->units[begin->segment.unit]->instructions +
+                             begin->segment.first
+                       : graph->code + joining->code_count,
+        .count = begin->count};
     for (uint32_t at = first; at != BAT_NONE;) {
         uint32_t link = joining->next[at];
         if (link != BAT_NONE && graph->links[link].to == first) /* round a circle */
             link = joining->next[at] = BAT_NONE;
-        struct next_segment *segment = &joining->sorted[joining->sorted_count++];
-        *segment = graph->segments[at];
+        struct next_segment *segment = &graph->segments[graph->segment_count++];
+        *segment = joining->made[at].segment;
         segment->edge = link == BAT_NONE ? BAT_NONE : graph->links[link].edge;
         const uint32_t count = own_code(joining, segment, link);
         if (!is_one) {
@@ -121,7 +122,7 @@ static void add_node(struct joining *joining, uint32_t first)
         joining->node_of[at] = graph->node_count;
         at = link == BAT_NONE ? BAT_NONE : graph->links[link].to;
     }
-    node->end = joining->sorted_count;
+    node->end = graph->segment_count;
     graph->node_count++;
 }
 
@@ -144,30 +145,28 @@ static void rename_all(struct joining *joining)
         graph->contexts[i].caller = node_of[graph->contexts[i].caller];
         graph->contexts[i].entry = node_of[graph->contexts[i].entry];
     }
-    if (graph->segment_count > 0)
+    if (graph->node_count > 0)
         graph->entry = node_of[graph->entry];
-    free(graph->segments);
-    graph->segments = joining->sorted;
-    joining->sorted = NULL;
 }
 
-enum bat_code next_join_segments(const struct next_program *program, struct next_graph *graph,
-                                 struct bat_error *error)
+enum bat_code next_join_segments(const struct next_program *program,
+                                 const struct next_made_segment *made, uint32_t count,
+                                 struct next_graph *graph, struct bat_error *error)
 {
-    struct joining joining = {.program = program, .graph = graph};
+    struct joining joining = {
+        .program = program, .made = made, .made_count = count, .graph = graph};
     const bool has_memory = allocate(&joining) && find_joined(&joining);
-    for (uint32_t i = 0; i < graph->segment_count && has_memory; i++)
+    for (uint32_t i = 0; i < count && has_memory; i++)
         if (!joining.is_joined[i])
             add_node(&joining, i);
     /* What is left leads in circles that nothing enters: any segment is the first one. */
-    for (uint32_t i = 0; i < graph->segment_count && has_memory; i++)
+    for (uint32_t i = 0; i < count && has_memory; i++)
         if (joining.node_of[i] == BAT_NONE)
             add_node(&joining, i);
     if (has_memory) {
         rename_all(&joining);
         BAT_SHRINK(graph->nodes, graph->node_count);
     }
-    BAT_FREE_ALL(joining.sorted, joining.ways, joining.arrivals, joining.next, joining.node_of,
-                 joining.is_joined);
+    BAT_FREE_ALL(joining.ways, joining.arrivals, joining.next, joining.node_of, joining.is_joined);
     return has_memory ? BAT_OK : bat_fail_memory(error, "for a graph");
 }

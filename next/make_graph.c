@@ -11,6 +11,9 @@ struct graph_making {
     struct next_program *program;
     const struct next_measured *measured;
     struct next_inlining inlining;
+    struct next_made_segment *made;
+    uint32_t made_count;
+    size_t made_capacity;
     uint32_t placed; /* segments in place of calls */
     struct next_graph *graph;
     struct bat_error *error;
@@ -82,7 +85,6 @@ static void instance_free(struct instance *instance)
 static uint32_t add_segment(struct graph_making *making, const struct instance *instance,
                             uint32_t block, uint32_t first, uint32_t end, double count)
 {
-    struct next_graph *graph = making->graph;
     const struct next_block *from = &instance->code->blocks[block];
     const struct next_segment segment = {
         .unit = instance->unit,
@@ -93,14 +95,15 @@ static uint32_t add_segment(struct graph_making *making, const struct instance *
         .edge = BAT_NONE,
         .begins = first == from->first_instruction,
         .ends = end == from->first_instruction + from->instruction_count,
-        .is_reached = !instance->counts || instance->scale > 0,
-        .count = count,
     };
-    if (!BAT_GROW(graph->segments, graph->segment_count, graph->segment_capacity))
+    if (!BAT_APPEND(
+            making->made, making->made_count, making->made_capacity,
+            (struct next_made_segment){.segment = segment,
+                                       .is_reached = !instance->counts || instance->scale > 0,
+                                       .count = count}))
         return BAT_NONE;
-    graph->segments[graph->segment_count] = segment;
     making->placed += instance->context != 0;
-    return graph->segment_count++;
+    return making->made_count - 1;
 }
 
 /* Put a unit in place of the call at the end of a segment. */
@@ -108,7 +111,7 @@ static enum bat_code replace_call(struct graph_making *making, const struct inst
                                   uint32_t segment, uint32_t unit, struct instance *inner)
 {
     struct next_graph *graph = making->graph;
-    double count = graph->segments[segment].count;
+    double count = making->made[segment].count;
     *inner =
         (struct instance){.unit = unit, .context = graph->context_count, .depth = outer->depth + 1};
     if (making->measured)
@@ -134,7 +137,7 @@ static enum bat_code link_returns(struct graph_making *making, const struct inst
         const struct next_link link = {.from = inner->leaves[i],
                                        .to = to,
                                        .edge = BAT_NONE,
-                                       .count = making->graph->segments[inner->leaves[i]].count};
+                                       .count = making->made[inner->leaves[i]].count};
         if (!add_link(making->graph, &link))
             return fail_memory(making);
     }
@@ -278,10 +281,11 @@ enum bat_code next_graph_make(struct next_program *program, const struct next_me
         return fail_memory(&making);
     graph->contexts[graph->context_count++] = (struct next_context){.unit = unit};
     enum bat_code code = add_instance(&making, &whole);
-    if (code == BAT_OK && graph->segment_count > 0)
+    if (code == BAT_OK && making.made_count > 0)
         graph->entry = whole.first[0];
     instance_free(&whole);
-    code = code ? code : next_join_segments(program, graph, error);
+    code = code ? code : next_join_segments(program, making.made, making.made_count, graph, error);
+    free(making.made);
     BAT_SHRINK(graph->links, graph->link_count);
     return code ? code : sort_links(&making);
 }

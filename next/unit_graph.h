@@ -22,8 +22,6 @@ struct next_segment {
     uint32_t edge;    /* to the next segment of its node; BAT_NONE: none, or no edge of the unit */
     bool begins;      /* the block's first segment */
     bool ends;        /* its last one */
-    bool is_reached;  /* see below */
-    double count;     /* measured */
 };
 
 /* Segments that follow each other on all ways. */
@@ -73,7 +71,6 @@ struct next_graph {
     uint32_t *on;     /* ... and where it goes on */
     uint32_t *tested; /* ... and what value it tests (values.h); 0: not known */
 
-    size_t segment_capacity;
     size_t link_capacity;
     size_t context_capacity;
 };

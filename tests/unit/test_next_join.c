@@ -60,25 +60,22 @@ static void draw(struct drawn *drawn)
 }
 
 /* The graph that was drawn, before its segments are joined. */
-static struct next_graph *begin(const struct drawn *drawn)
+static struct next_graph *begin(const struct drawn *drawn, struct next_made_segment *made)
 {
-    struct next_graph graph = {.segment_count = drawn->segment_count,
-                               .link_count = drawn->link_count,
-                               .entry = drawn->entry};
-    graph.segments = calloc(SEGMENTS_MAX, sizeof(*graph.segments));
+    struct next_graph graph = {.link_count = drawn->link_count, .entry = drawn->entry};
     graph.links = calloc(LINKS_MAX, sizeof(*graph.links));
     graph.contexts = calloc(1, sizeof(*graph.contexts));
     graph.context_count = 1;
-    assert_true(graph.segments && graph.links && graph.contexts);
+    assert_true(graph.links && graph.contexts);
     for (uint32_t i = 0; i < drawn->segment_count; i++)
-        graph.segments[i] = (struct next_segment){.block = i,
-                                                  .first = i * CODE_EACH,
-                                                  .end = (i + 1) * CODE_EACH,
-                                                  .edge = BAT_NONE,
-                                                  .begins = true,
-                                                  .ends = true,
-                                                  .is_reached = true,
-                                                  .count = i};
+        made[i] = (struct next_made_segment){.segment = {.block = i,
+                                                         .first = i * CODE_EACH,
+                                                         .end = (i + 1) * CODE_EACH,
+                                                         .edge = BAT_NONE,
+                                                         .begins = true,
+                                                         .ends = true},
+                                             .is_reached = true,
+                                             .count = i};
     for (uint32_t k = 0; k < drawn->link_count; k++)
         graph.links[k] = drawn->links[k];
     return kept_graph(graph);
@@ -130,7 +127,7 @@ static uint32_t check_node(const struct drawn *drawn, const struct next_graph *g
             assert_int_equal(at->code[count++].kind, segment->first + k);
     }
     assert_int_equal(at->code_count, count);
-    assert_true(at->count == graph->segments[at->first].count);
+    assert_true(at->count == graph->segments[at->first].block);
     return at->end - at->first - 1;
 }
 
@@ -140,8 +137,9 @@ TEST(test_joined)
     for (uint32_t round = 0; round < 3000; round++) {
         struct drawn drawn;
         draw(&drawn);
-        struct next_graph *graph = begin(&drawn);
-        assert_ok(next_join_segments(&drawn.program, graph, NULL));
+        struct next_made_segment made[SEGMENTS_MAX];
+        struct next_graph *graph = begin(&drawn, made);
+        assert_ok(next_join_segments(&drawn.program, made, drawn.segment_count, graph, NULL));
         uint32_t node_of[SEGMENTS_MAX];
         uint32_t segments = 0;
         uint32_t inner = 0;
@@ -156,6 +154,7 @@ TEST(test_joined)
             }
         }
         assert_int_equal(segments, drawn.segment_count);
+        assert_int_equal(graph->segment_count, drawn.segment_count);
         assert_int_equal(graph->entry, node_of[drawn.entry]);
         assert_int_equal(graph->link_count + inner, drawn.link_count);
         for (uint32_t k = 0; k < graph->link_count; k++) {

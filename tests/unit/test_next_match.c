@@ -76,13 +76,8 @@ static uint32_t add_block(struct made *made, uint32_t seed, uint32_t size, doubl
                                               .instruction_count = size,
                                               .table = BAT_NONE,
                                               .end = NEXT_END_RETURN};
-    made->segments[index] = (struct next_segment){.block = index,
-                                                  .first = first,
-                                                  .end = first + size,
-                                                  .begins = true,
-                                                  .ends = true,
-                                                  .is_reached = true,
-                                                  .count = count};
+    made->segments[index] = (struct next_segment){
+        .block = index, .first = first, .end = first + size, .begins = true, .ends = true};
     made->nodes[index] = (struct next_node){.first = index,
                                             .end = index + 1,
                                             .code = made->code + first,
