@@ -273,14 +273,15 @@ static uint32_t way_as_before(const struct shares_making *making, uint32_t node)
     return BAT_NONE;
 }
 
-static uint64_t features_of(const struct shares_making *making, uint32_t number)
+/* as_before: where the branch leads if it goes as one before it; BAT_NONE. */
+static uint64_t features_of(const struct shares_making *making, uint32_t number, uint32_t as_before)
 {
     const struct next_link *link = &making->graph->links[number];
     bool meets = making->side->post_dominators[link->from] == link->to;
     return making->features[link->to] | features_of_later(making, link) |
            features_of_loops(making, number) | features_of_distance(making, number) |
            features_of_condition(making, link) | (meets ? BIT(MEETS) : 0) |
-           (way_as_before(making, link->from) == link->to ? BIT(AS_BEFORE) : 0);
+           (as_before == link->to ? BIT(AS_BEFORE) : 0);
 }
 
 static float weight_of(uint64_t features)
@@ -297,9 +298,10 @@ static void fill(const struct shares_making *making, float *shares)
     for (uint32_t i = 0; i < graph->node_count; i++) {
         uint32_t first = graph->out[i];
         uint32_t end = graph->out[i + 1];
+        const uint32_t as_before = end - first > 1 ? way_as_before(making, i) : BAT_NONE;
         float sum = 0;
         for (uint32_t k = first; k < end; k++)
-            sum += shares[k] = end - first == 1 ? 1 : weight_of(features_of(making, k));
+            sum += shares[k] = end - first == 1 ? 1 : weight_of(features_of(making, k, as_before));
         for (uint32_t k = first; k < end; k++)
             shares[k] /= sum;
     }
