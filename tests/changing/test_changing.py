@@ -12,6 +12,7 @@ with BATKIT_HOURS=1.
 """
 
 import collections
+import functools
 import os
 import pathlib
 import re
@@ -129,8 +130,9 @@ class Changing(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         cls.originals = pathlib.Path(folder.name) / "originals"
         cls.work = pathlib.Path(folder.name) / "work"
-        cls.originals.mkdir()
-        cls.work.mkdir()
+        cls.contents = pathlib.Path(folder.name) / "contents"
+        for made in (cls.originals, cls.work, cls.contents):
+            made.mkdir()
         fixture = fixtures.get("small-fixed-profile2-22")
         program = debug_programs.get("inlined-fixed")
         other = fixtures.get("secondary-pie-all-22")
@@ -221,8 +223,9 @@ class Changing(unittest.TestCase):
         problems = []
         for target, contents in targets.items():
             size = (self.originals / target).stat().st_size
-            changes = [("flip", content) for content in contents.values()]
-            changes += [("write", content) for content in list(contents.values())[:None if MOST > 1 else 2]]
+            kept = [self.kept(content) for content in contents.values()]
+            changes = [("flip", path) for path in kept]
+            changes += [("write", path) for path in kept[:None if MOST > 1 else 2]]
             changes += [("cut", 0), ("cut", size // 2), ("cut", size - 1)]
             changes += [("replace", content) for content in list(contents.values())[-2:]]
             changes += [("replace", self.originals / "other")]
@@ -237,8 +240,18 @@ class Changing(unittest.TestCase):
                         problems.append(str(error))
         self.assertEqual(problems[:3], [], len(problems))
 
-    def elf(self, name, other="other"):
-        return {name: elf_contents((self.originals / name).read_bytes(), (self.originals / other).read_bytes())}
+    @classmethod
+    @functools.lru_cache(maxsize=None)
+    def kept(cls, content):
+        """The path, as text, of a file with this content, which is only read: megabytes are written once."""
+        with tempfile.NamedTemporaryFile(dir=cls.contents, delete=False) as file:
+            file.write(content)
+        return file.name
+
+    @classmethod
+    @functools.lru_cache(maxsize=None)
+    def elf(cls, name, other="other"):
+        return {name: elf_contents((cls.originals / name).read_bytes(), (cls.originals / other).read_bytes())}
 
     def text(self, name):
         return {name: text_contents((self.originals / name).read_bytes())}
