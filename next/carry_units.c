@@ -273,6 +273,8 @@ static enum bat_code open_pair(struct next_carrying *carrying, uint32_t old_unit
     if (code == BAT_OK)
         code = flooding_open(&carrying->olds, &pair->graphs[0], &pair->sides[0], carrying->error);
     code = code ? code : open_new(carrying, new_unit, inlining[1], pair);
+    code =
+        code ? code : next_keep_shared_tests(&pair->graphs[0], &pair->graphs[1], carrying->error);
     return code ? code : find_entered(carrying, pair);
 }
 

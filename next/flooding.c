@@ -23,6 +23,8 @@
 #define OTHER_DEPTH 0.1f /* less for each loop that is around one of two blocks only */
 #define OTHER_LOOP 0.7f  /* less for loops that have nothing in common */
 #define SURE 0.6f        /* a pair that tells the order */
+#define BEGIN_SHARE 0.98f
+#define OTHER_TEST 0.2f /* ... if both branches test values that are known, but not the same */
 
 /* What is around an old node; the count of nodes stands for none. */
 struct around {
@@ -566,6 +568,20 @@ static bool begin_flooding(struct flooding *flooding)
     return true;
 }
 
+/* Begin with the likeness of the code. Blocks whose branches test different values that both
+ * functions test are seldom the same. */
+static void begin_likeness(const uint32_t *old_tested, const uint32_t *new_tested,
+                           struct likeness *likeness)
+{
+    for (uint32_t j = 0; j < likeness->new_count; j++)
+        for (uint32_t i = likeness->first[j]; i < likeness->first[j + 1]; i++) {
+            const uint32_t tested = old_tested[likeness->old_of[i]];
+            const bool is_other = tested && new_tested[j] && tested != new_tested[j];
+            likeness->value[i] = likeness->base[i] =
+                (is_other ? OTHER_TEST : 1) * BEGIN_SHARE * likeness->content[i];
+        }
+}
+
 enum bat_code flooding_run(const struct flooding_side *old_side,
                            const struct flooding_side *new_side, bool is_brief,
                            struct likeness *likeness, struct bat_error *error)
@@ -573,8 +589,7 @@ enum bat_code flooding_run(const struct flooding_side *old_side,
     struct flooding flooding = {.a = old_side, .b = new_side, .likeness = likeness};
     enum bat_code code =
         begin_flooding(&flooding) ? BAT_OK : bat_fail_memory(error, "to compare blocks");
-    for (uint32_t i = 0; i < likeness->pair_count; i++)
-        likeness->value[i] = likeness->base[i] = 0.98f * likeness->content[i];
+    begin_likeness(old_side->graph->tested, new_side->graph->tested, likeness);
     for (uint32_t round = is_brief ? ROUNDS - ROUNDS_BRIEF : 0; round < ROUNDS && code == BAT_OK;
          round++) {
         if (round == 3 || round == 5)

@@ -30,10 +30,7 @@
 #define WEIGHT_FIELD 2.0f
 #define WEIGHT_CONSTANT 2.0f
 #define WEIGHT_PROBE 4.0f
-#define WEIGHT_TESTED 3.0f /* what value the branch tests, if blocks of both programs test it */
-
-#define LEVEL_TESTED 9u
-#define ONLY_IN_BOTH (UINT32_C(1) << 31) /* in the hash: no feature if one program alone has it */
+#define WEIGHT_TESTED 3.0f /* what value the branch tests */
 
 struct postings {
     uint32_t node; /* old ones first */
@@ -78,10 +75,8 @@ static bool add_raw(struct features_making *making, uint32_t level, uint32_t has
     const uint32_t key[2] = {hash, more};
     uint32_t bits;
     memcpy(&bits, &weight, sizeof(bits));
-    const uint32_t feature = next_hash(key, sizeof(key), level) & ~ONLY_IN_BOTH;
-    making->raw[making->raw_count++] =
-        (struct bat_sort_key){.key = level == LEVEL_TESTED ? feature | ONLY_IN_BOTH : feature,
-                              .value = (uint64_t)node << 32 | bits};
+    making->raw[making->raw_count++] = (struct bat_sort_key){
+        .key = next_hash(key, sizeof(key), level), .value = (uint64_t)node << 32 | bits};
     return true;
 }
 
@@ -137,7 +132,7 @@ static bool add_node(struct features_making *making, unsigned side, uint32_t ind
     }
     const uint32_t tested = making->graphs[side]->tested[index];
     if (tested != 0 && is_fine)
-        is_fine = add_raw(making, LEVEL_TESTED, tested, 0, node, WEIGHT_TESTED);
+        is_fine = add_raw(making, 9, tested, 0, node, WEIGHT_TESTED);
     for (uint32_t i = made->first; i < made->end && is_fine; i++)
         is_fine = add_probes(making, side, &making->graphs[side]->segments[i], node);
     return is_fine;
@@ -164,15 +159,6 @@ static bool sort_raw(struct features_making *making)
     return true;
 }
 
-/* True if features [first, end) of one hash, which are sorted by node, are left out. */
-static bool is_left_out(const struct features_making *making, size_t first, size_t end)
-{
-    const struct bat_sort_key *raw = making->raw;
-    const uint64_t old_end = (uint64_t)making->likeness->old_count << 32;
-    return (raw[first].key & ONLY_IN_BOTH) &&
-           (raw[first].value >= old_end || raw[end - 1].value < old_end);
-}
-
 /* Number the features, and fill the postings; equal ones of a node become one. */
 static bool make_postings(struct features_making *making)
 {
@@ -188,8 +174,6 @@ static bool make_postings(struct features_making *making)
     for (size_t first = 0; first < making->raw_count; first = end) {
         while (end < making->raw_count && sorted[end].key == sorted[first].key)
             end++;
-        if (is_left_out(making, first, end))
-            continue;
         making->first_posting[making->id_count++] = count;
         for (size_t i = first; i < end; i++) {
             const uint32_t node = (uint32_t)(sorted[i].value >> 32);

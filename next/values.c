@@ -5,6 +5,7 @@
 
 #include "binary/code/conditions.h"
 #include "spec/array.h"
+#include "spec/order.h"
 
 #define SLOTS 16u   /* of the stack: so many are known */
 #define WORD 8      /* bytes of a register */
@@ -388,4 +389,42 @@ enum bat_code next_find_tested(const struct next_program *program, struct next_g
     }
     BAT_FREE_ALL(following.states, following.is_known, following.queue);
     return has_memory ? BAT_OK : bat_fail_memory(error, "for a graph");
+}
+
+/* The values that a graph tests, ascending: *count. NULL without memory. */
+static uint32_t *sort_tested(const struct next_graph *graph, size_t *count)
+{
+    uint32_t *sorted = malloc(((size_t)graph->node_count + 1) * sizeof(*sorted));
+    *count = 0;
+    for (uint32_t i = 0; i < graph->node_count && sorted; i++)
+        if (graph->tested[i])
+            sorted[(*count)++] = graph->tested[i];
+    if (sorted)
+        qsort(sorted, *count, sizeof(*sorted), bat_compare_u32);
+    return sorted;
+}
+
+/* Forget a graph's values that are not among count that ascend. */
+static void keep_those(struct next_graph *graph, const uint32_t *sorted, size_t count)
+{
+    for (uint32_t i = 0; i < graph->node_count; i++) {
+        const size_t at = BAT_NUMBERS_BELOW(sorted, count, graph->tested[i]);
+        if (at == count || sorted[at] != graph->tested[i])
+            graph->tested[i] = 0;
+    }
+}
+
+enum bat_code next_keep_shared_tests(struct next_graph *one, struct next_graph *other,
+                                     struct bat_error *error)
+{
+    size_t counts[2] = {0};
+    uint32_t *ones = sort_tested(one, &counts[0]);
+    uint32_t *others = sort_tested(other, &counts[1]);
+    const bool has_memory = ones && others;
+    if (has_memory) {
+        keep_those(one, others, counts[1]);
+        keep_those(other, ones, counts[0]);
+    }
+    BAT_FREE_ALL(ones, others);
+    return has_memory ? BAT_OK : bat_fail_memory(error, "for branches");
 }

@@ -15,3 +15,8 @@
  */
 enum bat_code next_find_tested(const struct next_program *program, struct next_graph *graph,
                                struct bat_error *error);
+
+/* Forget values that only one of two graphs tests: they tell nothing of the other. Fails with
+ * BAT_ERR_MEMORY. */
+enum bat_code next_keep_shared_tests(struct next_graph *one, struct next_graph *other,
+                                     struct bat_error *error);

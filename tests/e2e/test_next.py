@@ -955,6 +955,21 @@ class Compilers(unittest.TestCase):
         new = with_registers(self.VALUES.replace("MORE", self.MORE), {"A": "rbp", "B": "r14", "C": "rbx"})
         self.assertEqual(self.wrong(self.build(old, new)), [])
 
+    @staticmethod
+    def exchanged(is_turned):
+        """work() with two tests, in one order or the other, of which what they lead to tells nothing."""
+        tests = ["cmp r8d, 2\njae 1f\n", "cmp r8d, 1\nje 2f\n"]
+        ends = [f"mov edx, [rdi+{place}]\nimul edx, edx, 77\nadd edx, ecx\nmov [rdi+{place}], edx\n{jump}" for place, jump in
+                ((16, "jmp 4f\n"), (16, "jmp 4f\n"), (16, ""))]
+        order = (1, 0) if is_turned else (0, 1)
+        return (".globl work; .type work,@function\nwork: mov r9d, 8\n5: mov ecx, [rdi]\nlea ecx, [rcx+rcx*4+9]\nimul ecx, ecx, 99\nmov r8d, [rdi+4]\n" +
+                tests[order[0]] + tests[order[1]] + ends[2] + "jmp 4f\n" +
+                f"{order[0] + 1}: {ends[order[0]]}{order[1] + 1}: {ends[order[1]]}4: dec r9d\njne 5b\nmov eax, ecx\nret\n.size work, .-work")
+
+    def test_exchanged_tests(self):
+        """Two tests in the other order: each goes the way that it went, not the way of the one that was at its place."""
+        self.assertEqual(self.wrong(self.build(self.exchanged(False), self.exchanged(True))), [])
+
     CALLED = """
         struct thing { int a, type, c, count, seen[60]; };
         __attribute__((noinline)) int left(struct thing *t, int x) {

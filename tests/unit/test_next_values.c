@@ -160,3 +160,18 @@ TEST(test_unknown_values)
     static const struct code call = JE(CALL, TEST_ITSELF(A));
     assert_int_equal(tested(&call, 0), 0);
 }
+
+/* What one of two graphs alone tests is forgotten, in both. */
+TEST(test_shared)
+{
+    uint32_t ones[] = {7, 0, 3, 9, 7};
+    uint32_t others[] = {3, 3, 8, 0, 7, 1};
+    struct next_graph one = {.node_count = 5, .tested = ones};
+    struct next_graph other = {.node_count = 6, .tested = others};
+    assert_ok(next_keep_shared_tests(&one, &other, NULL));
+    assert_memory_equal(ones, ((const uint32_t[]){7, 0, 3, 0, 7}), sizeof(ones));
+    assert_memory_equal(others, ((const uint32_t[]){3, 3, 0, 0, 7, 0}), sizeof(others));
+    other.node_count = 0;
+    assert_ok(next_keep_shared_tests(&one, &other, NULL));
+    assert_memory_equal(ones, ((const uint32_t[5]){0}), sizeof(ones));
+}
