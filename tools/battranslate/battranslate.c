@@ -9,6 +9,7 @@
 
 #include "spec/array.h"
 #include "spec/large_memory.h"
+#include "support/parallel.h"
 #include "tools/common/tool.h"
 #include "translate.h"
 
@@ -636,6 +637,9 @@ int main(int argc, char **argv)
         tool_stores_add_environment(&arguments.stores);
     arguments.quiet = tool_is_quiet();
     arguments.row = &translate_formats[arguments.format];
+    /* Here threads work on many small arrays: in one heap they would wait for each other. */
+    if (arguments.next)
+        mallopt(M_ARENA_MAX, BAT_PARALLEL_MAX);
     if (is_parsed)
         status = arguments.recording      ? explain_recording_run(&arguments)
                  : arguments.is_common    ? common_run(&arguments)
