@@ -264,8 +264,9 @@ static bool pair_all(struct features_making *making)
         return false;
     for (uint32_t j = 0; j <= likeness->new_count; j++)
         likeness->first[j] = j * likeness->old_count;
-    for (uint32_t i = 0; i < likeness->pair_count; i++)
-        likeness->old_of[i] = i % likeness->old_count;
+    for (uint32_t j = 0; j < likeness->new_count; j++)
+        for (uint32_t i = 0; i < likeness->old_count; i++)
+            likeness->old_of[likeness->first[j] + i] = i;
     for (uint32_t id = 0; id < making->id_count; id++) {
         uint32_t first = making->first_posting[id];
         uint32_t end = making->first_posting[id + 1];

@@ -12,16 +12,16 @@ static uint64_t next_random(uint64_t *random)
     return *random;
 }
 
-/* Sort count keys below limit, of which the first ones ascend already; their values are their
- * positions before. */
-static void check_behind(size_t ascending, size_t count, uint64_t limit)
+/* Sort count keys below limit, of which the first ones ascend already, and every fourth of the
+ * others is lower by some bits; their values are their positions before. */
+static void check_near(size_t ascending, size_t count, uint64_t limit, unsigned lower)
 {
     struct bat_sort_key *keys = test_calloc(count + 1, sizeof(*keys));
     struct bat_sort_key *spare = test_calloc(count + 1, sizeof(*spare));
     uint64_t *before = test_calloc(count + 1, sizeof(*before));
     uint64_t random = 88172645463325252u + count;
     for (size_t i = 0; i < count; i++) {
-        before[i] = i < ascending ? i : next_random(&random) % limit;
+        before[i] = i < ascending ? i : next_random(&random) % limit >> (i % 4 ? 0 : lower);
         keys[i] = (struct bat_sort_key){before[i], i};
     }
     const struct bat_sort_key *sorted = bat_sort_keys(keys, spare, count);
@@ -38,6 +38,11 @@ static void check_behind(size_t ascending, size_t count, uint64_t limit)
     test_free(keys);
     test_free(spare);
     test_free(before);
+}
+
+static void check_behind(size_t ascending, size_t count, uint64_t limit)
+{
+    check_near(ascending, count, limit, 0);
 }
 
 static void check(size_t count, uint64_t limit)
@@ -63,6 +68,14 @@ TEST(added_keys)
     check_behind(3000, 3100, 4000);
 }
 
+/* Many that are near each other, among others. */
+TEST(near_keys)
+{
+    for (size_t count = 65; count < 5000; count += 67)
+        check_near(0, count, UINT64_MAX, 40);
+    check_near(0, 100000, UINT64_MAX, 40);
+}
+
 /* Counts up to 5000 and around 2048, where the algorithm changes, and large ones. */
 TEST(many_keys)
 {
@@ -73,4 +86,5 @@ TEST(many_keys)
     check(2049, UINT64_MAX);
     check(100000, UINT64_MAX);
     check(100000, 1000);
+    check(200000, UINT64_MAX);
 }
