@@ -34,12 +34,15 @@ static bool has_samples(const struct next_carrying *carrying, uint32_t old_unit)
     return counts && counts->entry > 0 && carrying->olds.units[old_unit]->is_read;
 }
 
-/* Take an old unit for the source of a new one if it is more alike than the best so far. */
-static enum bat_code take_better(const struct new_units *news, const struct next_signature *code_of,
+/* Take an old unit for the source of a new one if it is more alike than the best so far. The new
+ * one's signature is made for the first. */
+static enum bat_code take_better(const struct new_units *news, struct next_signature *code_of,
                                  uint32_t old_unit, float factor, float *best,
                                  struct next_unit_pair *pair, struct bat_error *error)
 {
     struct next_signature old;
+    if (!code_of->tokens)
+        BAT_TRY(next_signature_make(&news->carrying->news, pair->new_unit, code_of, error));
     BAT_TRY(next_signature_make(&news->carrying->olds, old_unit, &old, error));
     float likeness = next_signature_compare(&old, code_of) * factor;
     next_signature_free(&old);
@@ -51,8 +54,7 @@ static enum bat_code take_better(const struct new_units *news, const struct next
 }
 
 /* An old unit with the same name but for suffixes, of which the new one may be a copy. */
-static enum bat_code find_original(const struct new_units *news,
-                                   const struct next_signature *code_of,
+static enum bat_code find_original(const struct new_units *news, struct next_signature *code_of,
                                    struct next_unit_pair *pair, struct bat_error *error)
 {
     const struct next_program *program = &news->carrying->news;
@@ -66,8 +68,7 @@ static enum bat_code find_original(const struct new_units *news,
 }
 
 /* An old unit that was called where the new one is; those that were called most count more. */
-static enum bat_code find_replaced(const struct new_units *news,
-                                   const struct next_signature *code_of,
+static enum bat_code find_replaced(const struct new_units *news, struct next_signature *code_of,
                                    struct next_unit_pair *pair, struct bat_error *error)
 {
     const struct next_replacement *all = news->carrying->replacements;
@@ -95,10 +96,10 @@ static enum bat_code find_source(void *context, size_t item, unsigned thread,
 {
     const struct new_units *news = context;
     struct next_unit_pair *pair = &news->pairs[item];
-    struct next_signature code_of;
+    struct next_signature code_of = {0};
+    const struct next_unit *read; /* here, as one thread alone reads for next_infer_pairs() */
     (void)thread;
-    enum bat_code code =
-        next_signature_make(&news->carrying->news, pair->new_unit, &code_of, error);
+    enum bat_code code = next_unit_get(&news->carrying->news, pair->new_unit, &read, error);
     code = code ? code : find_original(news, &code_of, pair, error);
     if (code == BAT_OK && pair->old_unit == BAT_NONE)
         code = find_replaced(news, &code_of, pair, error);

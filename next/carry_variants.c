@@ -92,12 +92,11 @@ static bool are_as_large(const struct next_unit *a, const struct next_unit *b)
 static enum bat_code compare(const struct finding *finding, uint32_t new_unit, uint32_t *found)
 {
     struct next_carrying *carrying = finding->carrying;
-    struct next_signature code_of;
+    struct next_signature code_of = {0};
     const struct next_unit *variant;
     float best = LIKENESS_VARIANT;
     *found = BAT_NONE;
-    BAT_TRY(next_unit_get(&carrying->news, new_unit, &variant, carrying->error));
-    enum bat_code code = next_signature_make(&carrying->news, new_unit, &code_of, carrying->error);
+    enum bat_code code = next_unit_get(&carrying->news, new_unit, &variant, carrying->error);
     for (uint32_t i = 0; i < finding->choice_count && code == BAT_OK; i++) {
         uint32_t old_unit = find_original(carrying, finding->choices[i]);
         const struct next_unit *original;
@@ -106,6 +105,10 @@ static enum bat_code compare(const struct finding *finding, uint32_t new_unit, u
         code = next_unit_get(&carrying->olds, old_unit, &original, carrying->error);
         if (code != BAT_OK || !are_as_large(original, variant))
             continue;
+        if (!code_of.tokens)
+            code = next_signature_make(&carrying->news, new_unit, &code_of, carrying->error);
+        if (code != BAT_OK)
+            break;
         struct next_signature old;
         code = next_signature_make(&carrying->olds, old_unit, &old, carrying->error);
         float likeness = code == BAT_OK ? next_signature_compare(&old, &code_of) : 0;

@@ -27,13 +27,16 @@ void next_count_calls(const struct next_carrying *carrying, bool only_known, dou
     for (uint32_t i = 0; i < carrying->news.unit_count; i++) {
         const struct next_new_counts *counts = carrying->counts[i];
         const struct next_unit *unit = carrying->news.units[i];
-        for (uint32_t b = 0; counts && b < unit->block_count; b++)
+        for (uint32_t b = 0; counts && b < unit->block_count; b++) {
+            if (counts->blocks[b] == 0 || (only_known && !counts->is_known[b]))
+                continue;
             for (uint32_t k = 0; k < unit->blocks[b].instruction_count; k++) {
                 const uint32_t callee =
                     unit->instructions[unit->blocks[b].first_instruction + k].callee;
                 const uint32_t called = unit_at(&carrying->news, callee);
-                if (called != BAT_NONE && (!only_known || counts->is_known[b]))
+                if (called != BAT_NONE)
                     calls[called] += (double)counts->blocks[b];
             }
+        }
     }
 }

@@ -72,11 +72,10 @@ static bool add_raw(struct features_making *making, uint32_t level, uint32_t has
 {
     if (!BAT_GROW(making->raw, making->raw_count, making->raw_capacity))
         return false;
-    const uint32_t key[2] = {hash, more};
     uint32_t bits;
     memcpy(&bits, &weight, sizeof(bits));
     making->raw[making->raw_count++] = (struct bat_sort_key){
-        .key = next_hash(key, sizeof(key), level), .value = (uint64_t)node << 32 | bits};
+        .key = next_hash_pair(hash, more, level), .value = (uint64_t)node << 32 | bits};
     return true;
 }
 
@@ -509,10 +508,13 @@ static bool pair_targets(struct features_making *making, uint32_t old_node, uint
     uint32_t window = ENTRY_WINDOW + (a > b ? a - b : b - a);
     window = window < 4 * ENTRY_WINDOW ? window : 4 * ENTRY_WINDOW;
     bool is_fine = olds && news;
-    for (uint32_t k = 0; k < b && is_fine; k++)
-        for (uint32_t i = k > window ? k - window : 0; i < a && i <= k + window && is_fine; i++)
-            if (news[k] != BAT_NONE && olds[i] != BAT_NONE)
+    for (uint32_t k = 0; k < b && is_fine; k++) {
+        const uint32_t first = k > window ? k - window : 0;
+        for (uint32_t i = first; i < a && i <= k + window && is_fine; i++)
+            if (news[k] != BAT_NONE && olds[i] != BAT_NONE &&
+                (i == first || olds[i] != olds[i - 1]))
                 is_fine = add_pair(making, olds[i], news[k]);
+    }
     BAT_FREE_ALL(olds, news);
     return is_fine;
 }

@@ -59,10 +59,10 @@ static bool collect(const struct flooding_side *side, uint32_t base, struct bat_
         for (uint32_t k = 0; k < side->graph->nodes[i].code_count; k++) {
             if (code[k].flags & NEXT_IS_NOP)
                 continue;
-            const uint32_t key[2] = {code[k].shape, code[k].name};
-            if (!BAT_APPEND(*keys, *count, *capacity,
-                            (struct bat_sort_key){.key = next_hash(key, sizeof(key), 0),
-                                                  .value = base + i}))
+            if (!BAT_APPEND(
+                    *keys, *count, *capacity,
+                    (struct bat_sort_key){.key = next_hash_pair(code[k].shape, code[k].name, 0),
+                                          .value = base + i}))
                 return false;
         }
     }

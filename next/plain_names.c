@@ -15,6 +15,13 @@ uint32_t next_hash(const void *bytes, size_t size, uint32_t seed)
     return (uint32_t)XXH3_64bits_withSeed(bytes, size, seed);
 }
 
+/* All that it calls becomes part of it, and then there is nothing left to do for other sizes. */
+__attribute__((flatten)) uint32_t next_hash_pair(uint32_t first, uint32_t second, uint32_t seed)
+{
+    const uint32_t pair[2] = {first, second};
+    return (uint32_t)XXH3_64bits_withSeed(pair, sizeof(pair), seed);
+}
+
 /* The length without ".word" and a number behind it, if the name ends so. */
 static size_t without_suffix(const char *name, size_t length)
 {

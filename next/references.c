@@ -438,9 +438,9 @@ uint32_t next_reference(const struct next_program *program, uint64_t address, bo
     }
     const struct named *found = find_named(program->references, address);
     if (found) {
-        const uint32_t key[2] = {found->name, (uint32_t)(address - found->address)};
-        return found->is_slot || key[1] == 0 ? found->name
-                                             : next_hash(key, sizeof(key), SEED_DATUM);
+        const uint32_t offset = (uint32_t)(address - found->address);
+        return found->is_slot || offset == 0 ? found->name
+                                             : next_hash_pair(found->name, offset, SEED_DATUM);
     }
     const struct bat_section *section = loaded_section_at(&program->references->sections, address);
     if (!section)

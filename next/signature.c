@@ -21,10 +21,9 @@ void next_signature_free(struct next_signature *signature)
 static void add(struct bat_sort_key *keys, uint32_t *count, uint32_t level, uint32_t a, uint32_t b,
                 float weight)
 {
-    const uint32_t key[2] = {a, b};
     uint32_t bits;
     memcpy(&bits, &weight, sizeof(bits));
-    keys[(*count)++] = (struct bat_sort_key){next_hash(key, sizeof(key), level), bits};
+    keys[(*count)++] = (struct bat_sort_key){next_hash_pair(a, b, level), bits};
 }
 
 /* Fill the signature: each hash once, with the sum of its weights. */
