@@ -17,12 +17,15 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -136,8 +139,8 @@ static bool names_file(const struct change *change, pid_t thread,
         char path[512] = "";
         struct iovec local = {path, sizeof(path) - 1};
         /* A path may end right before a page that cannot be read. */
-        size_t left = 4096 - (size_t)(call->entry.args[i] & 4095);
-        struct iovec remote = {(void *)(uintptr_t)call->entry.args[i],
+        size_t left = 4096 - (size_t)(call->seccomp.args[i] & 4095);
+        struct iovec remote = {(void *)(uintptr_t)call->seccomp.args[i],
                                left < sizeof(path) ? left : sizeof(path) - 1};
         if (process_vm_readv(thread, &local, 1, &remote, 1, 0) <= 0)
             continue;
@@ -153,7 +156,7 @@ static void handle_call(struct change *change, pid_t thread)
 {
     struct __ptrace_syscall_info call;
     if (ptrace(PTRACE_GET_SYSCALL_INFO, thread, sizeof(call), &call) <= 0 ||
-        call.op != PTRACE_SYSCALL_INFO_ENTRY)
+        call.op != PTRACE_SYSCALL_INFO_SECCOMP)
         return;
     change->has_begun = change->has_begun || names_file(change, thread, &call);
     if (!change->has_begun)
@@ -174,13 +177,24 @@ static int trace(struct change *change, pid_t program)
             result = thread == program ? status : result;
             continue;
         }
-        if (WSTOPSIG(status) == (SIGTRAP | 0x80))
+        if (status >> 16 == PTRACE_EVENT_SECCOMP)
             handle_call(change, thread);
         else if (status >> 16 == 0 && WSTOPSIG(status) != SIGSTOP)
             signal = WSTOPSIG(status);
-        ptrace(PTRACE_SYSCALL, thread, NULL, signal);
+        ptrace(PTRACE_CONT, thread, NULL, signal);
     }
     return result;
+}
+
+/* Each call stops this process and those that it starts, once: with PTRACE_SYSCALL it would do so
+ * at its end, too. */
+static void stop_at_calls(void)
+{
+    struct sock_filter stop[] = {BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRACE)};
+    struct sock_fprog filter = {1, stop};
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0)
+        die("seccomp");
 }
 
 static pid_t start(char **command)
@@ -191,16 +205,17 @@ static pid_t start(char **command)
     if (program == 0) {
         ptrace(PTRACE_TRACEME, 0, NULL, NULL);
         raise(SIGSTOP);
+        stop_at_calls();
         execv(command[0], command);
         die(command[0]);
     }
     int status;
     if (waitpid(program, &status, 0) != program ||
         ptrace(PTRACE_SETOPTIONS, program, NULL,
-               PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK |
+               PTRACE_O_TRACESECCOMP | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK |
                    PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL) != 0)
         die("ptrace");
-    ptrace(PTRACE_SYSCALL, program, NULL, 0);
+    ptrace(PTRACE_CONT, program, NULL, 0);
     return program;
 }
 

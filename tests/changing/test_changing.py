@@ -83,6 +83,13 @@ def larger(fields):
     return [*fields[:5], (1 << 63) - 1 - fields[5], *fields[6:]]
 
 
+def filled(data):
+    """Ones wherever the file has bytes, and in the first block of each hole: most of it is a hole of megabytes."""
+    blocks = [data[at:at + 4096] for at in range(0, len(data), 4096)]
+    return b"".join(b"\xff" * len(block) if (before + block).strip(b"\0") else block
+                    for before, block in zip([b"1", *blocks], blocks))
+
+
 def elf_contents(data, other):
     """What an ELF file is changed to."""
     table, = struct.unpack_from("<Q", data, 40)
@@ -99,7 +106,7 @@ def elf_contents(data, other):
         "code": of_sections(data, lambda s: s.flags & 4, lambda b: b"\xeb\xfe" * (len(b) // 2) + b[:len(b) % 2]),
         "sections": headers_of(data, larger),
         "no sections": headers_of(data, lambda fields: [0] * 10),
-        "ones": data[:64] + b"\xff" * (len(data) - 64),
+        "ones": data[:64] + filled(data)[64:],
         "other": other,
         "growing": data + data[table:] * 3,
     }
