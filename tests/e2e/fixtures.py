@@ -234,6 +234,9 @@ def locked(name):
         yield
 
 
+UNFINISHED = "unfinished-"
+
+
 class Step:
     """A folder of the store: its name, and the function that makes it."""
 
@@ -251,7 +254,7 @@ class Step:
         with locked(self.label):
             if final.exists():
                 return final
-            unfinished = pathlib.Path(tempfile.mkdtemp(dir=store(), prefix="unfinished-"))
+            unfinished = pathlib.Path(tempfile.mkdtemp(dir=store(), prefix=UNFINISHED))
             try:
                 self.make(unfinished)
                 unfinished.chmod(0o755)
@@ -265,7 +268,15 @@ class Step:
 
 def digest_of(path):
     """The digest of a file's content, hexadecimal."""
-    return hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
+    path = pathlib.Path(path).absolute()
+    is_kept = store() in path.parents and UNFINISHED not in str(path)
+    return (_digest_of_kept if is_kept else _digest_of_kept.__wrapped__)(path)
+
+
+@functools.lru_cache(maxsize=None)
+def _digest_of_kept(path):
+    """What is in the store does not change, once it is finished."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 @functools.lru_cache(maxsize=None)

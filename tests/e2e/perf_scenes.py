@@ -64,14 +64,9 @@ class Truth:
         self._has_32 |= self._skylake and len(entries) == 32
         if self._has_32:
             entries = entries[2:]
-        end = BR_ONLY
-        traces = self.traces
-        for branch, target, flags in entries:
-            trace = branch, target, end
-            traces[trace] = traces.get(trace, 0) + 1
-            if flags & MISPREDICTED:
-                self.mispredicted[branch, target] += 1
-            end = branch
+        branches = [branch for branch, _, _ in entries]
+        self.traces.update(zip(branches, [target for _, target, _ in entries], [BR_ONLY, *branches]))
+        self.mispredicted.update([(branch, target) for branch, target, flags in entries if flags & MISPREDICTED])
 
     def preaggregated(self):
         """The traces as pre-aggregated text."""

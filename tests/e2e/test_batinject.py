@@ -134,7 +134,8 @@ class RealNotes(Scratch):
                 tables = [dict(shuffled.sample(list(t.items()), len(t))) for t in tables[::-1]]
                 members = list(describe(tables, hot_index="table").items())
                 shuffled.shuffle(members)
-                self.write("json", json.dumps(dict(members), indent=shuffled.randrange(3)))
+                self.write("json", json.dumps(
+                    dict(members), separators=shuffled.choice([(",", ":"), (" ,\t", ": "), ("\n,\n  ", "\r\n:")])))
                 toolbox.fine("batinject", f"--json={self.path('json')}", file)
                 self.assert_same(file, fixture.bolted)
 

@@ -390,6 +390,8 @@ class Instructions(toolbox.Case):
             toolbox.fine("batreport", fixture.bolted, "-p", bolt_profiles.reference(fixture).profile("T"),
                          f"--original={fixture.input}", "-o", path)
             cls.pages[name] = report_page.Page(path)
+        cls.instructions = {(name, side): page.instructions(side)
+                            for name, page in cls.pages.items() for side in ("after", "before")}
 
     def listings(self):
         """(name, page, side, its binary, a recording of the same run in it, instructions)."""
@@ -397,7 +399,7 @@ class Instructions(toolbox.Case):
             fixture = fixtures.get(name)
             for side, path, profile in (("after", fixture.bolted, bolt_profiles.reference(fixture).profile("T")),
                                         ("before", fixture.input, bolt_judge.truth(fixture).profile("T"))):
-                yield name, page, side, path, profile, page.instructions(side)
+                yield name, page, side, path, profile, self.instructions[name, side]
 
     @staticmethod
     def objdump(program, path, *options):

@@ -207,7 +207,7 @@ def is_return(elf, address):
     for segment in elf.segments:
         at = address - segment.address
         if segment.type == elffile.PT_LOAD and 0 <= at < segment.file_size:
-            return elf.data[segment.offset + at:].startswith(RETURNS)
+            return elf.data[segment.offset + at:segment.offset + at + 4].startswith(RETURNS)
     return False
 
 

@@ -135,7 +135,7 @@ class Modules(toolbox.Case):
 
     def packed(self, path):
         """The module as distributions ship it, in three forms."""
-        for command, ending in ((["xz", "-kf", "--check=crc32"], "xz"), (["gzip", "-nkf"], "gz"), (["zstd", "-qf"], "zst")):
+        for command, ending in ((["xz", "-0kf", "--check=crc32"], "xz"), (["gzip", "-nkf"], "gz"), (["zstd", "-qf"], "zst")):
             run(*command, path)
             yield path.with_name(f"{path.name}.{ending}")
 

@@ -81,8 +81,9 @@ class Commands(toolbox.Case):
         yield [self.folder / "llvm-symbolizer", "-e", *self.lines]
 
     def files(self):
-        """The files in the folder, by their content."""
-        return {path.name: path.read_bytes() for path in self.folder.iterdir() if path.is_file()}
+        """The files in the folder, by their content, and where links lead."""
+        return {path.name: os.readlink(path) if path.is_symlink() else path.read_bytes()
+                for path in self.folder.iterdir() if path.is_file()}
 
     def run_to(self, output, command):
         """The finished process, with this standard output."""
