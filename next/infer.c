@@ -284,7 +284,16 @@ static bool leads_to(const struct inferring *inferring, uint32_t node, uint32_t 
     return false;
 }
 
-/* The old count of a link; its price, or 0 if nothing is known. */
+/* True if the branches of two nodes test the same value, and their ways are known. */
+static bool is_same_test(const struct inferring *inferring, uint32_t old_node, uint32_t node)
+{
+    const uint32_t tested = inferring->a->tested[old_node];
+    return tested != 0 && tested == inferring->b->tested[node] && ways(inferring->b, node) == 2 &&
+           ways(inferring->a, old_node) == 2 && likeness_of_ends(inferring, old_node, node) == 1;
+}
+
+/* The old count of a link; its price, or 0 if nothing is known. A test of the same value tells of
+ * its ways whatever they lead to. */
 static float measured_link(const struct inferring *inferring, uint32_t link, double *count)
 {
     const struct next_link *all = &inferring->b->links[link];
@@ -297,8 +306,9 @@ static float measured_link(const struct inferring *inferring, uint32_t link, dou
     const struct next_matched *to_match = matched(inferring, all->to);
     float from_trust = from_match->old_of != BAT_NONE ? trust(inferring, from_match) : 0.4f;
     float to_trust = to_match->old_of != BAT_NONE ? trust(inferring, to_match) : 0.4f;
-    float value =
-        PRICE_EDGE * fminf(from_trust, to_trust) * likeness_of_ends(inferring, from, all->from);
+    float trusted =
+        is_same_test(inferring, from, all->from) ? from_trust : fminf(from_trust, to_trust);
+    float value = PRICE_EDGE * trusted * likeness_of_ends(inferring, from, all->from);
     if (to != BAT_NONE)
         return old_link(inferring, from, to, count)          ? value
                : old_link_around(inferring, from, to, count) ? value * AROUND_FACTOR

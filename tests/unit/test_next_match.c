@@ -293,6 +293,46 @@ static void infer_ways(const double counts[2], bool is_first_reached, const floa
     result[1] = inferred->nodes[2];
 }
 
+/*
+ * The old branch was always taken. Where the new one is taken to, there is code that never ran; the
+ * other way leads to what is alike a little. How often the branch is taken.
+ */
+static uint64_t infer_taken(const uint32_t tested[2])
+{
+    struct made *sides = begin_both();
+    for (unsigned side = 0; side < 2; side++) {
+        for (uint32_t i = 0; i < 4; i++)
+            add_block(&sides[side], i, 1, i == 0 ? 100 : 0);
+        if (side == 0)
+            add_block(&sides[side], 4, 1, 100);
+        add_link(&sides[side], 0, side ? 2 : 4, NEXT_EDGE_TAKEN, 100);
+        add_link(&sides[side], 0, 1, NEXT_EDGE_ON, 0);
+        if (side == 1)
+            add_link(&sides[side], 2, 3, NEXT_EDGE_ON, 0);
+        sides[side].nodes[1].is_reached = false;
+        sides[side].tested[0] = tested[side];
+        sides[side].blocks[0].condition = condition_in(EM_X86_64, (const uint8_t[]){0x74, 0}, 2);
+    }
+    finish_both(sides);
+    struct next_matched all[4];
+    for (uint32_t i = 0; i < 4; i++) {
+        all[i] = match_whole(i, (const float[]){1, 0.1f, 0.875f, 0.875f}[i]);
+        all[i].margin = i > 1 ? 0.05f : 0;
+        all[i].content = i == 0;
+    }
+    const struct flow_counts *inferred = infer(sides, &(struct next_match){.all = all, .count = 4});
+    assert_int_equal(inferred->nodes[0], 100);
+    return inferred->nodes[2];
+}
+
+/* A branch that tests the same value as the old one goes its way, whatever that leads to now. */
+TEST(test_same_test)
+{
+    assert_int_equal(infer_taken((const uint32_t[]){5, 5}), 100);
+    assert_int_equal(infer_taken((const uint32_t[]){5, 0}), 0);
+    assert_int_equal(infer_taken((const uint32_t[]){0, 0}), 0);
+}
+
 /* Samples were lost: 50 of 100 are nowhere. The way that never ran gets them, though it is known
  * a little better: zero says less than 50 does. */
 TEST(test_weak_zeros)
