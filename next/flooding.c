@@ -20,11 +20,11 @@
 
 #define UNKNOWN_DOMINATOR 0.3f
 #define SHARE_ORDER 0.08f
-#define OTHER_DEPTH 0.1f /* less for each loop that is around one of two blocks only */
-#define OTHER_LOOP 0.7f  /* less for loops that have nothing in common */
-#define SURE 0.6f        /* a pair that tells the order */
-#define BEGIN_SHARE 0.98f
-#define OTHER_TEST 0.2f /* ... if both branches test values that are known, but not the same */
+#define OTHER_DEPTH 0.1f  /* less for each loop that is around one of two blocks only */
+#define OTHER_LOOP 0.7f   /* less for loops that have nothing in common */
+#define SURE 0.6f         /* a pair that tells the order */
+#define BEGIN_SHARE 0.98f /* of the likeness of the code, at first */
+#define OTHER_TEST 0.2f   /* ... if both branches test values that are known, but not the same */
 
 /* What is around an old node; the count of nodes stands for none. */
 struct around {
