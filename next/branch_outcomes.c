@@ -77,9 +77,11 @@ void next_outcomes_free(struct next_outcomes *outcomes)
 bool next_outcomes_shares(const struct next_outcomes *outcomes,
                           const struct flooding_side *new_side, uint32_t node, float shares[2])
 {
+    if (outcomes->count == 0)
+        return false;
     const uint32_t tested = new_side->graph->tested[node];
     const struct next_link *links = two_ways(new_side->graph, node);
-    if (tested == 0 || !links || outcomes->count == 0)
+    if (tested == 0 || !links)
         return false;
     double taken = 0;
     double on = 0;

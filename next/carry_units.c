@@ -253,7 +253,6 @@ static enum bat_code open_new(struct next_carrying *carrying, uint32_t new_unit,
 {
     BAT_TRY(next_graph_make(&carrying->news, NULL, new_unit, inlining, &pair->graphs[1],
                             carrying->error));
-    BAT_TRY(next_find_tested(&carrying->news, &pair->graphs[1], carrying->error));
     return flooding_open(&carrying->news, &pair->graphs[1], &pair->sides[1], carrying->error);
 }
 
@@ -273,6 +272,7 @@ static enum bat_code open_pair(struct next_carrying *carrying, uint32_t old_unit
     if (code == BAT_OK)
         code = flooding_open(&carrying->olds, &pair->graphs[0], &pair->sides[0], carrying->error);
     code = code ? code : open_new(carrying, new_unit, inlining[1], pair);
+    code = code ? code : next_find_tested(&carrying->news, &pair->graphs[1], carrying->error);
     code =
         code ? code : next_keep_shared_tests(&pair->graphs[0], &pair->graphs[1], carrying->error);
     return code ? code : find_entered(carrying, pair);

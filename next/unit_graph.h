@@ -69,7 +69,7 @@ struct next_graph {
     uint32_t *by_target;
     uint32_t *taken;  /* for each node: where its conditional branch leads; BAT_NONE */
     uint32_t *on;     /* ... and where it goes on */
-    uint32_t *tested; /* ... and what value it tests (values.h); 0: not known */
+    uint32_t *tested; /* ... and what value it tests (values.h); 0: not known. NULL: of none */
 
     size_t link_capacity;
     size_t context_capacity;
