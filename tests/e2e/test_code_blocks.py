@@ -15,6 +15,7 @@ import collections
 import functools
 import gc
 import inspect
+import os
 import pathlib
 import pickle
 import random
@@ -26,6 +27,7 @@ import unittest
 import batnote
 import elffile
 import fixtures
+import qemu_trace
 import toolbox
 
 # Programs made here: source files, compiler, flags for compiling, for linking.
@@ -126,7 +128,7 @@ def binary_of(name):
 
 class Function:
     """A function's address, size, name, and blocks as (start, last, flags). Its graph: for each
-    block, the starts of its successors and the offsets of instructions that are kept."""
+    block, the starts of its successors and the offsets of instructions that are kept, as code_blocks_of prints them."""
 
     def __init__(self, address, size, name, is_simple=False):
         self.address = address
@@ -155,10 +157,9 @@ def ours(name):
             if not text.startswith("__BOLT_PSEUDO_") and not text.endswith("@PLT"):
                 functions[function.address] = function
         else:
-            fields = line.split()
-            function.blocks.append(tuple(int(field, 16) for field in fields[:3]))
-            function.graph.append(tuple([int(field[1:], 16) for field in fields[3:]
-                                         if field[0] == kind] for kind in ">@"))
+            _, start, last, flags, *graph = line.split(" ", 4)
+            function.blocks.append((int(start, 16), int(last, 16), int(flags, 16)))
+            function.graph.append("".join(graph))
     return functions
 
 
@@ -170,9 +171,11 @@ def perf2bolt(name, lines, *options):
     with tempfile.TemporaryDirectory() as folder:
         profile = pathlib.Path(folder) / "profile"
         profile.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+        preloaded = qemu_trace.compiled(pathlib.Path(__file__).resolve().parent / "whole_writes.c")
         done = subprocess.run(["perf2bolt-22", binary_of(name), "-p", profile, "--pa", "-o",
                                "fdata", *options], cwd=folder, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, check=False, timeout=600)
+                              stderr=subprocess.PIPE, check=False, timeout=600,
+                              env={**os.environ, "LD_PRELOAD": str(preloaded)})
         if done.returncode != 0:
             raise fixtures.BuildError(f"perf2bolt-22: {done.stderr[-2000:]}")
         records = collections.Counter()
@@ -194,6 +197,13 @@ class Block:
         self.successors = []
         self.kept = []
 
+    def read_instruction(self, line):
+        self.text = line
+        self.last = None
+        if "# Offset: " in line:
+            self.last = int(line.split("# Offset: ", 1)[1].split(None, 1)[0])
+            self.kept.append(self.last)
+
     def read(self, line):
         if line == "  Entry Point" or line.startswith("  Secondary Entry Point:"):
             self.flags |= ENTRY
@@ -203,15 +213,11 @@ class Block:
             self.start = int(line.split()[-1], 16)
         elif line.startswith("  Successors: "):
             self.successors = re.sub(r" \([^)]*\)", "", line[14:]).split(", ")
-        elif re.match(r"    [0-9a-f]{8}: \t(?!!CFI)", line):
-            offset = re.search(r"# Offset: (\d+)", line)
-            self.last = int(offset[1]) if offset else None
-            self.kept += [self.last] if offset else []
-            self.text = line.split("\t", 1)[1]
 
     def result(self, following):
         """(start, last, flags); following is the next block or None."""
         flags = self.flags
+        self.text = self.text.partition("\t")[2]
         if following and following.label in self.successors:
             flags |= REACHES_NEXT
         if re.match(r"call|blr?\b|lcall", self.text) or "TAILCALL" in self.text:
@@ -224,28 +230,31 @@ def read_printed(text):
     functions = {}
     blocks = []
     for line in text.splitlines():
-        label = re.match(r"(\S+) \(\d+ instructions, align", line)
-        if line.startswith('Binary Function "'):
+        if line.startswith("    ") and line.startswith(": \t", 12):
+            if not line.startswith("!CFI", 15):
+                blocks[-1].read_instruction(line)
+        elif line.startswith('Binary Function "'):
             function = Function(0, 0, line.split('"')[1])
             blocks = []
+        elif line.startswith("End of Function"):
+            function.blocks = [b.result(blocks[i + 1] if i + 1 < len(blocks) else None)
+                               for i, b in enumerate(blocks)]
+            starts = {b.label: ">?" if b.start is None else f">{b.start:x}" for b in blocks}
+            function.graph = [" ".join([starts[s] for s in b.successors] + [f"@{offset:x}" for offset in b.kept]) for b in blocks]
+            function.returns = [b.last for b in blocks
+                                if b.last is not None and re.match(r"(repz? *)?ret", b.text)]
+            functions[function.address] = function
+        elif not line.startswith("  "):
+            label = re.match(r"(\S+) \(\d+ instructions, align", line)
+            blocks += [Block(label[1])] if label else []
+        elif blocks:
+            blocks[-1].read(line)
         elif line.startswith("  Address     : "):
             function.address = int(line.split()[-1], 16)
         elif line.startswith("  Size        : "):
             function.size = int(line.split()[-1], 16)
         elif line.startswith("  IsSimple    : "):
             function.is_simple = line.endswith("1")
-        elif line.startswith("End of Function"):
-            function.blocks = [b.result(blocks[i + 1] if i + 1 < len(blocks) else None)
-                               for i, b in enumerate(blocks)]
-            starts = {b.label: b.start for b in blocks}
-            function.graph = [([starts[s] for s in b.successors], b.kept) for b in blocks]
-            function.returns = [b.last for b in blocks
-                                if b.last is not None and re.match(r"(repz? *)?ret", b.text)]
-            functions[function.address] = function
-        elif label:
-            blocks.append(Block(label[1]))
-        elif blocks:
-            blocks[-1].read(line)
     return functions
 
 
