@@ -5,7 +5,14 @@ ELF64 little-endian only. Raises ElfError for anything else.
 """
 
 import collections
+import ctypes
 import struct
+
+# Files are megabytes, and so are the pieces of them that tests compare. The C library gave their memory back to the
+# system at once, which fills each page with zeros before it gives it out again. mallopt()'s M_TRIM_THRESHOLD and
+# M_MMAP_THRESHOLD.
+for parameter in -1, -3:
+    ctypes.CDLL(None).mallopt(parameter, 1 << 30)
 
 EM_X86_64 = 62
 EM_AARCH64 = 183
