@@ -143,9 +143,10 @@ class Changing(unittest.TestCase):
         fixture = fixtures.get("small-fixed-profile2-22")
         program = debug_programs.get("inlined-fixed")
         other = fixtures.get("secondary-pie-all-22")
+        demo = pathlib.Path(__file__).resolve().parents[1] / "data" / "demo"
         for name, source in (("app", fixture.bolted), ("input", fixture.input), ("debug", program.input),
                              ("debug.bolted", program.bolted("profile2")), ("other", other.bolted),
-                             ("other.input", other.input)):
+                             ("other.input", other.input), ("small", demo / "small.bolt")):
             shutil.copy(source, cls.originals / name)
         for command in (["--only-keep-debug", "debug", "kept.debug"],
                         ["--strip-debug", "--add-gnu-debuglink=kept.debug", "debug", "stripped"]):
@@ -268,11 +269,11 @@ class Changing(unittest.TestCase):
     def test_batdump(self):
         self.check(["batdump", "--dump-all", "app"], self.elf("app"))
         self.check(["batdump", "--json", "app"], self.elf("app"))
-        self.check(["batdump", "--function=f1", "locals"], self.elf("locals"))
+        self.check(["batdump", "--function=f1", "locals"], self.elf("locals", "small"))
 
     def test_batvalidate(self):
         self.check(["batvalidate", "app"], self.elf("app"))
-        self.check(["batvalidate", "locals"], self.elf("locals"))
+        self.check(["batvalidate", "locals"], self.elf("locals", "small"))
         self.check(["batvalidate", "--original=input", "app"], self.elf("input", "other.input"), files=["app"])
 
     def test_batinject(self):
@@ -286,7 +287,7 @@ class Changing(unittest.TestCase):
     def test_battranslate(self):
         for options in (["-o", "out"], ["-w", "out"], ["--format=folded", "-o", "out"], ["--check"]):
             self.check(["battranslate", "app", "-p", "preagg", *options], self.elf("app"), files=["preagg"])
-        self.check(["battranslate", "locals", "-p", "locals.preagg", "-o", "out"], self.elf("locals"),
+        self.check(["battranslate", "locals", "-p", "locals.preagg", "-o", "out"], self.elf("locals", "small"),
                    files=["locals.preagg"])
 
     def test_battranslate_original(self):
