@@ -52,6 +52,8 @@ static uint8_t *guarded_new(struct bat_mapping *mapping, size_t size)
         munmap(mapping->start, mapping->size);
         return NULL;
     }
+    /* A fault for each small page of a large file takes longer than to copy it. */
+    madvise(start, inner, MADV_HUGEPAGE);
     return place && strcmp(place, "front") == 0 ? start : start + inner - size;
 }
 
