@@ -10,6 +10,7 @@ packages of every Debian. So it finds a command that only one machine happens to
 """
 
 import ast
+import collections
 import functools
 import pathlib
 import re
@@ -75,19 +76,26 @@ def closure(wanted):
     return found
 
 
-@functools.lru_cache(maxsize=None)
-def packages_of(command):
-    """The packages that have a command; several if it is an alternative."""
+def paths_of(command):
+    """Where a command may be in a package; several if it is an alternative."""
     path = shutil.which(command)
     paths = {path, str(pathlib.Path(path).resolve())}
     query = subprocess.run(["update-alternatives", "--list", command], stdout=subprocess.PIPE,
                            stderr=subprocess.DEVNULL, text=True, check=False)
     paths.update(query.stdout.split())
-    paths.update([p.replace("/usr/", "/", 1) for p in paths] + ["/usr" + p for p in paths])
-    query = subprocess.run(["dpkg", "-S", *sorted(paths)], stdout=subprocess.PIPE,
+    return paths | {p.replace("/usr/", "/", 1) for p in paths} | {"/usr" + p for p in paths}
+
+
+def packages_of(commands):
+    """{command: the packages that have it}. dpkg reads all packages' lists each time that it is asked."""
+    paths = {command: paths_of(command) for command in commands}
+    query = subprocess.run(["dpkg", "-S", *sorted(set().union(*paths.values()))], stdout=subprocess.PIPE,
                            stderr=subprocess.DEVNULL, text=True, check=False)
-    return {name.split(":")[0] for line in query.stdout.splitlines()
-            for name in line.split(": ")[0].split(", ")}
+    found = collections.defaultdict(set)
+    for line in query.stdout.splitlines():
+        names, _, path = line.partition(": ")
+        found[path].update(name.split(":")[0] for name in names.split(", "))
+    return {command: set().union(*(found[path] for path in paths[command])) for command in paths}
 
 
 # --- Called commands ------------------------------------------------------------------------------
@@ -190,17 +198,17 @@ def calls_of(folders):
     return calls
 
 
-def missing_tools(calls, wanted):
-    """Sentences about called commands that do not come with the wanted packages."""
+def missing_tools(calls, wanted, packages):
+    """Sentences about called commands that do not come with the wanted packages; packages: packages_of() them."""
     there = closure(wanted)
     missing = []
     for (path, line, name), certain in calls.items():
         if shutil.which(name) is None:
             if certain:
                 missing.append(f"{path}:{line}: calls {name}, which is not installed")
-        elif name not in wanted.values() and not packages_of(name) & there:
+        elif name not in wanted.values() and not packages[name] & there:
             missing.append(f"{path}:{line}: calls {name}, and tests/install.sh does not install "
-                           f"{' or '.join(sorted(packages_of(name))) or 'it'}")
+                           f"{' or '.join(sorted(packages[name])) or 'it'}")
     return missing
 
 
@@ -208,13 +216,14 @@ def main():
     """Print the missing commands."""
     calls = calls_of(sys.argv[1:] or [ROOT / folder for folder in FOLDERS])
     wanted = wanted_packages()
-    missing = missing_tools(calls, wanted)
+    names = sorted({name for _, _, name in calls if shutil.which(name)})
+    packages = packages_of(names)
+    missing = missing_tools(calls, wanted, packages)
     # The check must be able to find a missing command.
-    without = missing_tools(calls, {p: wanted[p] for p in wanted if p != "bolt-16"})
+    without = missing_tools(calls, {p: wanted[p] for p in wanted if p != "bolt-16"}, packages)
     if not sys.argv[1:] and not any("calls llvm-bolt-16," in sentence for sentence in without):
         missing.append("check_tools.py: a list of packages without bolt-16 would pass")
     print("\n".join(missing), file=sys.stderr)
-    names = sorted({name for _, _, name in calls if shutil.which(name)})
     print(f"{len(names)} commands: {' '.join(names)}")
     return 1 if missing else 0
 
