@@ -6,6 +6,7 @@
 #include <clang/Frontend/CompilerInstance.h>
 #include <clang/Frontend/CompilerInvocation.h>
 #include <clang/Frontend/TextDiagnosticPrinter.h>
+#include <llvm/Config/llvm-config.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/VirtualFileSystem.h>
 
@@ -17,7 +18,9 @@ int main(int argc, char **argv)
     llvm::InitializeAllAsmPrinters();
     llvm::InitializeAllAsmParsers();
     clang::CompilerInstance compiler;
+#if LLVM_VERSION_MAJOR >= 22
     compiler.createVirtualFileSystem();
+#endif
     compiler.createDiagnostics();
     llvm::ArrayRef<const char *> arguments(argv + 1, argv + argc);
     if (!clang::CompilerInvocation::CreateFromArgs(compiler.getInvocation(), arguments,

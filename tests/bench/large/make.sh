@@ -3,8 +3,10 @@
 # A BOLTed program of clang's size with a profile, for bench-translate: a compiler, linked from the
 # static archives of Debian's clang and LLVM 22 with its relocations kept.
 #
-#     sh make.sh FOLDER
+#     sh make.sh FOLDER [VERSION]
 #
+# With a VERSION, 19 or 22, only cc is made, of this one's archives: for a pair of releases
+# (tests/exact/carried.py). Else all is.
 # Leaves these files in FOLDER, and makes only those that are missing:
 #     cc                the compiler (280 MB)
 #     cc.preagg         its recorded run on sample.c
@@ -15,13 +17,14 @@
 # takes two minutes on an idle machine, the whole script about ten.
 set -eu
 bench=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
-if [ $# -ne 1 ]; then
-    echo "usage: sh make.sh FOLDER" >&2
+if [ $# -lt 1 ] || [ $# -gt 2 ]; then
+    echo "usage: sh make.sh FOLDER [VERSION]" >&2
     exit 2
 fi
 mkdir -p "$1"
 cd "$1"
-llvm=/usr/lib/llvm-22
+version=${2:-22}
+llvm=/usr/lib/llvm-$version
 
 # A result gets its name when it is complete, so a failed step is tried again next time.
 make_once() {
@@ -37,8 +40,8 @@ make_once() {
 
 install_packages() {
     missing=
-    for package in llvm-22-dev libclang-22-dev libpolly-22-dev lld bolt-22 qemu-user g++ zlib1g-dev \
-        libzstd-dev libxml2-dev python3; do
+    for package in "llvm-$version-dev" "libclang-$version-dev" "libpolly-$version-dev" lld bolt-22 \
+        qemu-user g++ zlib1g-dev libzstd-dev libxml2-dev python3; do
         dpkg-query -W -f '${db:Status-Abbrev}' "$package" 2>/dev/null | grep -q '^ii' ||
             missing="$missing $package"
     done
@@ -77,6 +80,16 @@ optimize() {
         >cc.bolt.log 2>&1 || { cat cc.bolt.log >&2; return 1; }
 }
 
+make_program() {
+    install_packages
+    make_once compiler.o compile
+    make_once cc link
+}
+
+if [ $# -eq 2 ]; then
+    make_program
+    exit 0
+fi
 if [ -e cc.bolt.preagg ] && [ -e cc.bolt ]; then
     echo "$1: all files exist"
     exit 0
@@ -86,9 +99,7 @@ if [ ! -e cc.bolt ] && [ "$memory" -lt 15 ]; then
     echo "make.sh: expected 15 GB of free memory for llvm-bolt, found $memory GB" >&2
     exit 1
 fi
-install_packages
-make_once compiler.o compile
-make_once cc link
+make_program
 make_once cc.preagg record cc
 make_once cc.fdata convert
 make_once cc.bolt optimize
