@@ -28,7 +28,8 @@ void next_count_calls(const struct next_carrying *carrying, bool only_known, dou
         const struct next_new_counts *counts = carrying->counts[i];
         const struct next_unit *unit = carrying->news.units[i];
         for (uint32_t b = 0; counts && b < unit->block_count; b++) {
-            if (counts->blocks[b] == 0 || (only_known && !counts->is_known[b]))
+            if (counts->blocks[b] == 0 || !unit->blocks[b].has_callees ||
+                (only_known && !counts->is_known[b]))
                 continue;
             for (uint32_t k = 0; k < unit->blocks[b].instruction_count; k++) {
                 const uint32_t callee =

@@ -129,6 +129,7 @@ static enum bat_code describe_block(struct unit_reading *reading, struct next_bl
         describe_instruction(reading, bytes, (size_t)size, address + offset, &instruction, &length);
         instruction.offset = offset;
         keep_callee(reading, &instruction);
+        block->has_callees |= instruction.callee != BAT_NONE;
         if (!add_instruction(reading->unit, &instruction))
             return fail_memory(reading);
         offset += length;

@@ -124,6 +124,7 @@ struct next_block {
     bool is_entered;    /* from elsewhere: an entry point, a landing pad */
     bool is_cold;       /* in a fragment */
     bool is_split;      /* the block before falls through to it, and is one with it for BOLT */
+    bool has_callees;   /* of direct calls and tail calls */
 };
 
 /* A jump table: targets in the table's order. */
