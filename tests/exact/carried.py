@@ -32,6 +32,7 @@ import real
 import bolt_judge
 import bolt_profiles
 import qemu_trace
+from carried_programs import KINDS, texts
 from real import FLAGS, LINKS
 
 SUITES = ["bullseye", "bookworm", "trixie", "sid"]
@@ -42,105 +43,15 @@ Dir::Cache "{0}/cache";
 APT::Sandbox::User "root";
 """
 
-MAWK = "./configure CC='{cc}' CFLAGS='{flags}' LDFLAGS='{links}' && make"
-XML_WORK = r"""#include "tinyxml2.h"
-#include <cstdio>
-#include <string>
-using namespace tinyxml2;
-struct Sum : XMLVisitor {
-  long sum = 0;
-  bool VisitEnter(const XMLElement& e, const XMLAttribute* a) override {
-    for (; a; a = a->Next()) sum += a->IntValue() + e.GetLineNum();
-    return true;
-  }
-  bool Visit(const XMLText& t) override { sum += std::string(t.Value()).size(); return true; }
-};
-int main() {
-  std::string text = "<?xml version=\"1.0\"?><list>";
-  for (int i = 0; i < 900; i++)
-    text += "<item id=\"" + std::to_string(i * 7919 % 1000) + "\" n=\"&lt;a&gt;\"><!-- c --><name>x &amp; y " +
-            std::to_string(i) + "</name><![CDATA[<raw>]]></item>\n";
-  text += "</list>";
-  for (int round = 0; round < 2; round++) {
-    XMLDocument doc;
-    doc.Parse(text.c_str());
-    for (XMLElement* e = doc.RootElement()->FirstChildElement("item"); e; e = e->NextSiblingElement("item"))
-      if (e->IntAttribute("id") % 3 == round % 3) e->SetAttribute("new", round);
-    Sum sum;
-    doc.Accept(&sum);
-    XMLPrinter printer;
-    doc.Print(&printer);
-    std::printf("%ld %d %d\n", sum.sum, printer.CStrSize(), doc.Parse("<a><b></a>"));
-  }
-}
-"""
-XML = real.with_work(XML_WORK, "work.cpp", "{cc} {flags} tinyxml2.cpp work.cpp {links} -o work")
-
-AWK_WORK = r"""{ for (i = 1; i <= NF; i++) { word = tolower($i); gsub(/[^a-z]/, "", word); if (word != "") seen[word]++ } }
-/return|if *\(/ { branches += length($0) % 7; n += split($0, parts, /[ (,)]+/) }
-{ line = $0; while (match(line, /[a-z]+_[a-z]+/)) { long = long > RLENGTH ? long : RLENGTH; line = substr(line, RSTART + RLENGTH) } }
-END { for (word in seen) sum += seen[word] * length(word); printf "%d %d %d %s\n", n, sum, long, sprintf("%05.2f", branches / 3) }
-"""
-
-# What a compiler compiles, with the headers of g++: 33,800 lines with Debian 12's.
-CLANG_WORK = r"""#include <algorithm>
-#include <map>
-#include <memory>
-#include <numeric>
-#include <string>
-#include <vector>
-struct Shape {
-  virtual ~Shape() = default;
-  virtual double area() const = 0;
-};
-struct Square : Shape {
-  double side;
-  explicit Square(double length) : side(length) {}
-  double area() const override { return side * side; }
-};
-int main(int argc, char** argv) {
-  std::map<std::string, std::vector<int>> numbers;
-  for (int i = 0; i < argc; i++) numbers[argv[i]].push_back(i);
-  std::vector<std::unique_ptr<Shape>> shapes;
-  for (auto& [name, list] : numbers) {
-    std::sort(list.begin(), list.end(), [](int a, int b) { return a > b; });
-    shapes.push_back(std::make_unique<Square>(name.size() + list.front()));
-  }
-  return int(std::accumulate(shapes.begin(), shapes.end(), 0.0,
-                             [](double sum, const auto& shape) { return sum + shape->area(); }));
-}
-"""
-CLANG_RUN = ["-triple", "x86_64-pc-linux-gnu", "-O2", "-std=c++17", "-fgnuc-version=4.2.1", "-fcxx-exceptions", "-fexceptions", "-w",
-             "-emit-obj", "-o", "work.o", "-x", "c++", "work.cpp"]
-
-
-def header_options():
-    """Where a compiler without a driver finds the headers that g++ finds."""
-    told = subprocess.run(["g++", "-E", "-v", "-x", "c++", "/dev/null"], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                          text=True).stderr
-    return [word for folder in re.findall(r"^ (/\S+)$", told, re.M) for word in ("-internal-isystem", folder)]
-
-
-# As real.py has them, but build is to be filled in.
-KINDS = {
-    **{name: real.PROGRAMS[name]._replace(build=build) for name, build in (
-        ("zstd", real.ZSTD), ("lua", real.LUA), ("gawk", real.GAWK), ("xz", real.XZ), ("yaml-cpp", real.YAML), ("rust", real.RUST))},
-    "sqlite": real.PROGRAMS["sqlite"]._replace(package="better-sqlite3", build=real.SQLITE),
-    "mawk": real.Program("mawk", MAWK, "mawk", ["-f", "plain.awk", "text"]),
-    "tinyxml2": real.Program("tinyxml2", XML, "work", []),
-    "bzip2": real.Program("bzip2", "rm -f bzip2recover.c dlltest.c mk251.c spewG.c unzcrash.c; {cc} {flags} *.c {links} -o bzip2", "bzip2",
-                          ["-k", "-f", "text"]),
-    "lz4": real.Program("lz4", "{cc} {flags} -DLZ4IO_MULTITHREAD=0 -Ilib lib/*.c programs/*.c {links} -o programs/lz4", "programs/lz4",
-                        ["-6", "-f", "-q", "text", "out"]),
-    "clang": real.Program("", f"sh {judge.HERE.parent}/bench/large/make.sh . {{cc}}", "cc", CLANG_RUN + header_options()),
-}
-
 # version: the package's (its beginning), or npm's for SQLite.
 Build = collections.namedtuple("Build", "version cc flags links", defaults=("gcc", FLAGS, LINKS))
 ARM = {"cc": "aarch64-linux-gnu-gcc", "links": f"{LINKS} -static"}
 PLAIN = {"cc": "g++", "flags": f"{FLAGS} -std=c++17"}
 LINES = {"cc": "g++", "flags": f"{FLAGS} -std=c++17 -g"}
 O3 = FLAGS.replace("-O2", "-O3")
+OS = FLAGS.replace("-O2", "-Os")
+CLANG = {"cc": "clang"}
+PLAIN_CLANG = {**PLAIN, "cc": "clang++"}
 PAIRS = {
     "zstd": ("zstd", Build("1.5.4"), Build("1.5.7")),
     "sqlite": ("sqlite", Build("9.0.0"), Build("11.0.0")),
@@ -151,14 +62,52 @@ PAIRS = {
     "xz": ("xz", Build("5.2.5"), Build("5.4.1")),
     "tinyxml2": ("tinyxml2", Build("9.", **PLAIN), Build("11.", **PLAIN)),
     "tinyxml2-lines": ("tinyxml2", Build("9.", **LINES), Build("11.", **LINES)),
-    "sqlite-O3": ("sqlite", Build("11.0.0"), Build("11.0.0", flags=O3)),
-    "gawk-O3": ("gawk", Build("1:5.2.1"), Build("1:5.2.1", flags=O3)),
-    "sqlite-clang": ("sqlite", Build("11.0.0"), Build("11.0.0", cc="clang")),
     "lua-aarch64": ("lua", Build("5.4.4", **ARM), Build("5.4.7", **ARM)),
     "lz4": ("lz4", Build("1.9.4"), Build("1.10.0")),
-    "bzip2-clang": ("bzip2", Build("1.0.8"), Build("1.0.8", cc="clang")),
-    "rust": ("rust", Build("", flags="-C opt-level=2"), Build("", flags="-C opt-level=3")),
+    "expat": ("expat", Build("2.2.10"), Build("2.8.3")),
+    "expat-aarch64": ("expat", Build("2.2.10", **ARM), Build("2.8.3", **ARM)),
+    "cjson": ("cjson", Build("1.7.15"), Build("1.7.19")),
+    "jansson": ("jansson", Build("2.14"), Build("2.15.1")),
+    "gperf": ("gperf", Build("3.1", **PLAIN), Build("3.3", **PLAIN)),
+    "nasm": ("nasm", Build("2.16.01"), Build("3.01")),
+    "lzip": ("lzip", Build("1.23", **PLAIN), Build("1.25", **PLAIN)),
+    "jimtcl": ("jimtcl", Build("0.81"), Build("0.84")),
+    "mujs": ("mujs", Build("1.3.2"), Build("1.3.6")),
+    "zlib": ("zlib", Build("1:1.2.11"), Build("1:1.3.dfsg+really1.3.2")),
+    "gzip": ("gzip", Build("1.12"), Build("1.14")),
+    "tidy": ("tidy", Build("2:5.6.0"), Build("2:5.8.0")),
+    "pcre2": ("pcre2", Build("10.36"), Build("10.46")),
     "clang": ("clang", Build("", cc="19"), Build("", cc="22")),
+    # Another level.
+    "sqlite-O3": ("sqlite", Build("11.0.0"), Build("11.0.0", flags=O3)),
+    "gawk-O3": ("gawk", Build("1:5.2.1"), Build("1:5.2.1", flags=O3)),
+    "rust": ("rust", Build("", flags="-C opt-level=2"), Build("", flags="-C opt-level=3")),
+    "xz-Os": ("xz", Build("5.4.1"), Build("5.4.1", flags=OS)),
+    "picosat-Os": ("picosat", Build("965"), Build("965", flags=OS)),
+    "yajl-O3": ("yajl", Build("2.1.0"), Build("2.1.0", flags=O3)),
+    "bc-O3": ("bc", Build("1.07.1"), Build("1.07.1", flags=O3)),
+    "mujs-O3": ("mujs", Build("1.3.2"), Build("1.3.6", flags=O3)),
+    # Another compiler.
+    "sqlite-clang": ("sqlite", Build("11.0.0"), Build("11.0.0", **CLANG)),
+    "bzip2-clang": ("bzip2", Build("1.0.8"), Build("1.0.8", **CLANG)),
+    "lua-clang": ("lua", Build("5.4.7"), Build("5.4.7", **CLANG)),
+    "lz4-clang": ("lz4", Build("1.9.4"), Build("1.9.4", **CLANG)),
+    "mawk-clang": ("mawk", Build("1.3.4.2020"), Build("1.3.4.2020", **CLANG)),
+    "gawk-clang": ("gawk", Build("1:5.2.1"), Build("1:5.2.1", **CLANG)),
+    "tinyxml2-clang": ("tinyxml2", Build("11.", **PLAIN), Build("11.", **PLAIN_CLANG)),
+    "pugixml-clang": ("pugixml", Build("1.13", **PLAIN), Build("1.13", **PLAIN_CLANG)),
+    "jansson-clang": ("jansson", Build("2.14"), Build("2.15.1", **CLANG)),
+    "lzip-clang": ("lzip", Build("1.25", **PLAIN), Build("1.25", **PLAIN_CLANG)),
+    "jimtcl-clang": ("jimtcl", Build("0.84"), Build("0.84", **CLANG)),
+    "picosat-clang": ("picosat", Build("965"), Build("965", **CLANG)),
+    "libyaml-clang": ("libyaml", Build("0.2.5"), Build("0.2.5", **CLANG)),
+    "mujs-clang": ("mujs", Build("1.3.6"), Build("1.3.6", **CLANG)),
+    "bc-clang": ("bc", Build("1.07.1"), Build("1.07.1", **CLANG)),
+    "cadical-clang": ("cadical", Build("1.5.3", **PLAIN), Build("1.5.3", **PLAIN_CLANG)),
+    "box2d-clang": ("box2d", Build("2.4.1", **PLAIN), Build("2.4.1", **PLAIN_CLANG)),
+    "brotli-clang": ("brotli", Build("1.0.9"), Build("1.0.9", **CLANG)),
+    "m4-clang": ("m4", Build("1.4.19"), Build("1.4.19", **CLANG)),
+    "duktape-clang": ("duktape", Build("2.7.0"), Build("2.7.0", **CLANG)),
 }
 LARGE = {"clang"}
 
@@ -218,8 +167,8 @@ class Side(real.Case):
 
     def write_data(self):
         data = super().write_data()
-        (data / "plain.awk").write_text(AWK_WORK, encoding="ascii")
-        (data / "work.cpp").write_text(CLANG_WORK, encoding="ascii")
+        for name, text in texts().items():
+            (data / name).write_text(text, encoding="utf-8")
         return data
 
     def taken_with(self, profile, *options):
