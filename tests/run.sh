@@ -95,15 +95,19 @@ check_tidy() {
 
 # The build that OSS-Fuzz makes, with the sanitizers: the fuzz targets, and what clang-tidy needs to know. OSS-Fuzz
 # optimizes, which takes clang five times as long. By the newest of the compilers that the tests use anyway, whose
-# warnings are errors: the objects of tools and tests are made for these alone.
+# warnings are errors: tools and tests, of which no target has objects, are read for these alone.
 build_fuzz() {
     rm -rf "$fuzz/out"
     CC=clang-22 LIB_FUZZING_ENGINE=-fsanitize=fuzzer WORK=$fuzz OUT=$fuzz/out \
         CFLAGS="-O0 -g1 -Werror -fno-omit-frame-pointer -fno-sanitize-recover=all -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION \
 -fsanitize=address,undefined,fuzzer-no-link" \
         sh tests/fuzz/build.sh || return
-    sed -n 's/^ *"command": ".* -o \([^ ]*\.o\) .*/\1/p' "$fuzz/batkit/compile_commands.json" |
-        xargs ninja -C "$fuzz/batkit"
+    # Strings in JSON are words of a shell, but for the backslashes before quotes and backslashes.
+    sed -n 's/^ *"command": "\(.*\) -o \([^ ]*\.o\) -c \(.*\)",$/\2 \1 -fsyntax-only \3/p' "$fuzz/batkit/compile_commands.json" |
+        while read -r object command; do
+            [ -e "$fuzz/batkit/$object" ] || printf '%s\n' "$command"
+        done | sed 's/\\\(["\\]\)/\1/g' >"$fuzz/others"
+    [ -s "$fuzz/others" ] && tr '\n' '\0' <"$fuzz/others" | xargs -0 -n 1 -P "$jobs" sh -c
 }
 
 # The steps of --all that need neither the release build nor programs.
