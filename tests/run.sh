@@ -48,6 +48,10 @@ if [ -z "${TMPDIR:-}" ] && [ "${room:-0}" -ge 8000000 ]; then
     rm -f "$probe"
 fi
 
+# Compilers and BOLT take hundreds of megabytes: in large pages, and fetched 64 MB at a time, that takes an eighth less of
+# their time. Not for batkit's tools, whose memory tests measure.
+large_pages=GLIBC_TUNABLES=glibc.malloc.hugetlb=1:glibc.malloc.top_pad=67108864
+
 # Run a step: name, command. Its output goes to a log, which is shown if it fails.
 step() {
     name=$1
@@ -68,7 +72,7 @@ build_preset() {
     cmake --preset "$1" -DBATKIT_WERROR=ON -DBATKIT_TESTS=ON || return
     preset=$1
     shift
-    cmake --build --preset "$preset" --parallel "$jobs" "$@"
+    env "$large_pages" cmake --build --preset "$preset" --parallel "$jobs" "$@"
 }
 
 # C and C++ files of the project itself, one a line.
@@ -90,7 +94,7 @@ check_tidy() {
     # shellcheck disable=SC2086
     sed -n 's/^ *"file": "\(.*\)",*$/\1/p' "$fuzz/batkit/compile_commands.json" | sort -u |
         grep -v "^$root/tests/" |
-        xargs -n 4 -P "$jobs" clang-tidy --quiet -p "$fuzz/batkit" $nodes
+        env "$large_pages" xargs -n 4 -P "$jobs" clang-tidy --quiet -p "$fuzz/batkit" $nodes
 }
 
 # The build that OSS-Fuzz makes, with the sanitizers: the fuzz targets, and what clang-tidy needs to know. OSS-Fuzz
@@ -101,13 +105,13 @@ build_fuzz() {
     CC=clang-22 LIB_FUZZING_ENGINE=-fsanitize=fuzzer WORK=$fuzz OUT=$fuzz/out \
         CFLAGS="-O0 -g1 -Werror -fno-omit-frame-pointer -fno-sanitize-recover=all -DFUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION \
 -fsanitize=address,undefined,fuzzer-no-link" \
-        sh tests/fuzz/build.sh || return
+        env "$large_pages" sh tests/fuzz/build.sh || return
     # Strings in JSON are words of a shell, but for the backslashes before quotes and backslashes.
     sed -n 's/^ *"command": "\(.*\) -o \([^ ]*\.o\) -c \(.*\)",$/\2 \1 -fsyntax-only \3/p' "$fuzz/batkit/compile_commands.json" |
         while read -r object command; do
             [ -e "$fuzz/batkit/$object" ] || printf '%s\n' "$command"
         done | sed 's/\\\(["\\]\)/\1/g' >"$fuzz/others"
-    [ -s "$fuzz/others" ] && tr '\n' '\0' <"$fuzz/others" | xargs -0 -n 1 -P "$jobs" sh -c
+    [ -s "$fuzz/others" ] && tr '\n' '\0' <"$fuzz/others" | env "$large_pages" xargs -0 -n 1 -P "$jobs" sh -c
 }
 
 # The steps of --all that need neither the release build nor programs.

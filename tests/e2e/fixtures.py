@@ -184,9 +184,15 @@ class BuildError(Exception):
 # --- Commands ----------------------------------------------------------------------------------
 
 
+# For compilers and BOLT, which take hundreds of megabytes: in large pages, and fetched 64 MB at a time, that takes an
+# eighth less of their time.
+LARGE_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1:glibc.malloc.top_pad=67108864"}
+
+
 def run(arguments, folder, **options):
     """Run a command in folder and return its output. BuildError if it cannot be run or fails."""
     arguments = [str(a) for a in arguments]
+    options.setdefault("env", {**os.environ, **LARGE_PAGES})
     try:
         # A file: perf2bolt prints ten thousands of lines, and through a pipe each would wake this process.
         with tempfile.TemporaryFile() as printed:

@@ -2,8 +2,11 @@
 """LLVM's sample profiles: read as values, and made by llvm-profgen-22 from recorded runs."""
 
 import collections
+import os
 import re
 import subprocess
+
+import fixtures
 
 # total, head: of a root; bodies: {place: (count, {callee: count})}; callees: {(place, name): node}.
 # Places are "line" or "line.discriminator", with lines counted from the function's first line; in profiles by
@@ -92,7 +95,8 @@ def differences(ours, theirs):
 def tool(*arguments):
     """The output of one of LLVM's tools, both streams; it must exit with 0."""
     done = subprocess.run([str(a) for a in arguments], stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, check=False, timeout=600)
+                          stderr=subprocess.STDOUT, text=True, check=False, timeout=600,
+                          env={**os.environ, **fixtures.LARGE_PAGES})
     if done.returncode != 0:
         raise AssertionError(f"exit status {done.returncode} from {arguments}\n{done.stdout}")
     return done.stdout

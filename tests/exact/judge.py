@@ -36,6 +36,7 @@ sys.path.insert(0, str(HERE.parent / "e2e"))
 # pylint: disable=wrong-import-position
 import bolt_profiles
 import elffile
+import fixtures
 import qemu_trace
 import windows
 from cases import Case, Choice, FORMS, KINDS, NAMED_KINDS, NAMED_SETS, SETS, TARGETS
@@ -48,7 +49,7 @@ def run(command, folder, seconds=120):
     """Run a tool that is not ours."""
     try:
         done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, text=True,
-                              errors="replace", timeout=seconds)
+                              errors="replace", timeout=seconds, env={**os.environ, **fixtures.LARGE_PAGES})
     except subprocess.TimeoutExpired:
         raise Failed(f"{command[0]} takes longer than {seconds} s") from None
     if done.returncode != 0:
