@@ -175,7 +175,7 @@ def perf2bolt(name, lines, *options):
         done = subprocess.run(["perf2bolt-22", binary_of(name), "-p", profile, "--pa", "-o",
                                "fdata", *options], cwd=folder, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, check=False, timeout=600,
-                              env={**os.environ, "LD_PRELOAD": str(preloaded)})
+                              env={**os.environ, **fixtures.LARGE_PAGES, "LD_PRELOAD": str(preloaded)})
         if done.returncode != 0:
             raise fixtures.BuildError(f"perf2bolt-22: {done.stderr[-2000:]}")
         records = collections.Counter()
