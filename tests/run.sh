@@ -186,8 +186,10 @@ if $all; then
     wait "$builds"
     # The sample: what the other programs show are records, which the release build compared with BOLT's.
     BATKIT_ALL=
+    run_ctest thread build-thread --label-regex thread &
+    threads=$!
     run_ctest sanitize build-sanitize
-    run_ctest thread build-thread --label-regex thread
+    wait "$threads"
     # With a seed, because the gate should fail for what has changed; tests/fuzz/run.sh without one looks for more.
     step fuzz env FUZZ_SEED=1 sh tests/fuzz/run.sh 5 "$fuzz/batkit/bin" "$fuzz/work"
     # The targets run without the source tree, with their own seeds.
