@@ -37,6 +37,7 @@ libcmocka-dev           /usr/include/cmocka.h
 clang                   clang
 lld                     ld.lld
 libclang-rt-22-dev      /usr/share/doc/libclang-rt-22-dev
+libclang-rt-14-dev      /usr/share/doc/libclang-rt-14-dev
 libdebuginfod1          /usr/share/doc/libdebuginfod1
 clang-format            clang-format
 csmith                  csmith
