@@ -8,11 +8,15 @@ import collections
 import ctypes
 import struct
 
-# Files are megabytes, and so are the pieces of them that tests compare. The C library gave their memory back to the
-# system at once, which fills each page with zeros before it gives it out again. mallopt()'s M_TRIM_THRESHOLD and
-# M_MMAP_THRESHOLD.
-for parameter in -1, -3:
-    ctypes.CDLL(None).mallopt(parameter, 1 << 30)
+
+def keep_memory():
+    """Keep the memory of large files for the next ones. The C library gives it back to the system at once, which fills each page
+    with zeros before it gives it out again. Not before the memory of another process is measured: what is known of that begins
+    with what its parent had."""
+    m_trim_threshold, m_mmap_threshold = -1, -3
+    for parameter in m_trim_threshold, m_mmap_threshold:
+        ctypes.CDLL(None).mallopt(parameter, 1 << 30)
+
 
 EM_X86_64 = 62
 EM_AARCH64 = 183

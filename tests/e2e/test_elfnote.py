@@ -129,6 +129,10 @@ class Changes(toolbox.Case):
 class RealFiles(Changes):
     """One file of each kind."""
 
+    @classmethod
+    def setUpClass(cls):
+        elffile.keep_memory()
+
     def assert_runs(self, path):
         """The program still prints the same."""
         self.assertEqual(command(path), EXPECTED)
