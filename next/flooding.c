@@ -150,17 +150,6 @@ enum bat_code flooding_open(struct next_program *program, const struct next_grap
     return BAT_OK;
 }
 
-/* fmaxf() and fminf() are calls, for what they do with numbers that are none. */
-static inline float larger(float a, float b)
-{
-    return a > b ? a : b;
-}
-
-static inline float smaller(float a, float b)
-{
-    return a < b ? a : b;
-}
-
 /* --- Rows ----------------------------------------------------------------------------------- */
 
 /* Values of a new node with each old one; one more is for "none": 0, or 1 if the node is none. */

@@ -65,3 +65,14 @@ static inline uint32_t likeness_pair(const struct likeness *likeness, uint32_t o
 /* Likeness of the instructions of two nodes of either graph, 0 to 1; new ones have the numbers from
  * old_count on. */
 float likeness_of_content(const struct likeness *likeness, uint32_t one, uint32_t other);
+
+/* fmaxf() and fminf() are calls, for what they do with numbers that are none. */
+static inline float larger(float a, float b)
+{
+    return a > b ? a : b;
+}
+
+static inline float smaller(float a, float b)
+{
+    return a < b ? a : b;
+}

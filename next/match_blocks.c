@@ -6,6 +6,7 @@
 
 #include "assignment.h"
 #include "spec/array.h"
+#include "ways.h"
 
 /* A pair below these is no match. */
 #define VALUE_MIN 0.1f
@@ -327,6 +328,8 @@ enum bat_code next_match_blocks(const struct flooding_side *old_side,
         code = likeness_open(old_side->program, old_side->graph, new_side->program, new_side->graph,
                              is_brief, match->likeness, error);
     code = code ? code : flooding_run(old_side, new_side, is_brief, match->likeness, error);
+    if (code == BAT_OK && !is_brief)
+        code = next_compare_ways(old_side, new_side, match->likeness, error);
     return code ? code : match_by_likeness(old_side, new_side, NULL, match, error);
 }
 
