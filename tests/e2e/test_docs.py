@@ -188,7 +188,7 @@ class Docs(toolbox.Case):
         self.assertEqual([float(releases[3]), float(releases[5])], [max(float(row[2]) for row in kinds[0]), max(float(row[4]) for row in kinds[0])])
         said = [(float(releases[2]), median(kinds[0], inferred)), (float(releases[4]), median(kinds[0], carried))]
         every = re.search(r"loses (\d+)% \(median of all (\d+)\), `--for` ([\d.]+)%; (\d+) pairs meet the goal. Of the (\d+) pairs with \\\* "
-                          r"these are (\d+)%, (\d+)% and (\d+).", words[2])
+                          r"these are (\d+)%, ([\d.]+)% and (\d+).", words[2])
         marked = [row for row in pairs if row[0].endswith("*")]
         self.assertEqual([int(every[i]) for i in (2, 4, 5, 8)], [len(pairs), sum(row[5] == "yes" for row in pairs), len(marked),
                                                                sum(row[5] == "yes" for row in marked)])

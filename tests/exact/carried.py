@@ -87,6 +87,9 @@ PAIRS = {
     "yajl-O3": ("yajl", Build("2.1.0"), Build("2.1.0", flags=O3)),
     "bc-O3": ("bc", Build("1.07.1"), Build("1.07.1", flags=O3)),
     "mujs-O3": ("mujs", Build("1.3.2"), Build("1.3.6", flags=O3)),
+    "pcre2-O3": ("pcre2", Build("10.46"), Build("10.46", flags=O3)),
+    "lz4-O3": ("lz4", Build("1.10.0"), Build("1.10.0", flags=O3)),
+    "nasm-Os": ("nasm", Build("2.16.01"), Build("2.16.01", flags=OS)),
     # Another compiler.
     "sqlite-clang": ("sqlite", Build("11.0.0"), Build("11.0.0", **CLANG)),
     "bzip2-clang": ("bzip2", Build("1.0.8"), Build("1.0.8", **CLANG)),
@@ -108,6 +111,16 @@ PAIRS = {
     "brotli-clang": ("brotli", Build("1.0.9"), Build("1.0.9", **CLANG)),
     "m4-clang": ("m4", Build("1.4.19"), Build("1.4.19", **CLANG)),
     "duktape-clang": ("duktape", Build("2.7.0"), Build("2.7.0", **CLANG)),
+    "zstd-clang": ("zstd", Build("1.5.4"), Build("1.5.4", **CLANG)),
+    "tidy-clang": ("tidy", Build("2:5.8.0"), Build("2:5.8.0", **CLANG)),
+    "nasm-clang": ("nasm", Build("2.16.01"), Build("2.16.01", **CLANG)),
+    "pcre2-clang": ("pcre2", Build("10.46"), Build("10.46", **CLANG)),
+    "zlib-clang": ("zlib", Build("1:1.2.11"), Build("1:1.2.11", **CLANG)),
+    "expat-clang": ("expat", Build("2.8.3"), Build("2.8.3", **CLANG)),
+    "yajl-clang": ("yajl", Build("2.1.0"), Build("2.1.0", **CLANG)),
+    "cjson-clang": ("cjson", Build("1.7.19"), Build("1.7.19", **CLANG)),
+    "xz-clang": ("xz", Build("5.4.1"), Build("5.4.1", **CLANG)),
+    "gzip-clang": ("gzip", Build("1.12"), Build("1.12", **CLANG)),
 }
 LARGE = {"clang"}
 
