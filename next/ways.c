@@ -238,29 +238,29 @@ static struct bat_sort_key *sort_by_content(const struct likeness *likeness,
     return bat_sort_keys(keys, keys + *count, *count);
 }
 
-/* Lower pairs whose nodes both have a rival with a better way. False without memory. */
-static bool compare_rivals(struct likeness *likeness, const float *way)
+/* Lower pairs, of count that are sorted, whose nodes both have a rival with a better way. False
+ * without memory. */
+static bool compare_rivals(struct likeness *likeness, const struct bat_sort_key *sorted,
+                           uint32_t count, const float *way)
 {
-    struct bat_sort_key *keys = malloc((2 * (size_t)likeness->pair_count + 1) * sizeof(*keys));
     float *olds = calloc((size_t)likeness->old_count + 1, sizeof(*olds)); /* the best way of each */
     float *news = calloc((size_t)likeness->new_count + 1, sizeof(*news));
-    const bool is_fine = keys && olds && news;
-    uint32_t count = 0;
-    const struct bat_sort_key *sorted = is_fine ? sort_by_content(likeness, keys, &count) : NULL;
-    for (uint32_t i = count, at = count; i-- > 0;) {
+    const bool is_fine = olds && news;
+    for (uint32_t i = is_fine ? count : 0, at = i; i-- > 0;) {
         const uint32_t pair = pair_of(&sorted[i]);
         const float enough = RIVAL_SHARE * likeness->content[pair];
         for (; at > 0 && likeness->content[pair_of(&sorted[at - 1])] >= enough; at--) {
             const uint32_t other = pair_of(&sorted[at - 1]);
-            olds[likeness->old_of[other]] = larger(olds[likeness->old_of[other]], way[other]);
-            news[new_node_of(&sorted[at - 1])] =
-                larger(news[new_node_of(&sorted[at - 1])], way[other]);
+            float *best_old = &olds[likeness->old_of[other]];
+            float *best_new = &news[new_node_of(&sorted[at - 1])];
+            *best_old = larger(*best_old, way[other]);
+            *best_new = larger(*best_new, way[other]);
         }
         const float best = smaller(olds[likeness->old_of[pair]], news[new_node_of(&sorted[i])]);
         if (best > 0)
             likeness->value[pair] *= 1 - OTHER_WAY + OTHER_WAY * way[pair] / best;
     }
-    BAT_FREE_ALL(keys, olds, news);
+    BAT_FREE_ALL(olds, news);
     return is_fine;
 }
 
@@ -271,10 +271,15 @@ enum bat_code next_compare_ways(const struct flooding_side *old_side,
     const size_t size = ((size_t)likeness->pair_count + 1) * sizeof(float);
     float *there = malloc(size);
     float *back = malloc(size);
+    struct bat_sort_key *keys = malloc((2 * (size_t)likeness->pair_count + 1) * sizeof(*keys));
+    uint32_t count = 0;
+    const struct bat_sort_key *sorted = keys ? sort_by_content(likeness, keys, &count) : NULL;
     const bool is_fine =
-        there && back && find_ways(likeness, old_side->dominators, new_side->dominators, there) &&
+        there && back && keys &&
+        find_ways(likeness, old_side->dominators, new_side->dominators, there) &&
         find_ways(likeness, old_side->post_dominators, new_side->post_dominators, back) &&
-        compare_rivals(likeness, there) && compare_rivals(likeness, back);
-    BAT_FREE_ALL(there, back);
+        compare_rivals(likeness, sorted, count, there) &&
+        compare_rivals(likeness, sorted, count, back);
+    BAT_FREE_ALL(there, back, keys);
     return is_fine ? BAT_OK : bat_fail_memory(error, "to compare blocks");
 }
