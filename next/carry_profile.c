@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "carrying.h"
+#include "source_lines.h"
 #include "spec/array.h"
 #include "support/parallel.h"
 
@@ -120,6 +121,10 @@ static void *open_one(void *part)
         opening->has_probes ? file_with_probes(opening->elf, opening->symbols) : NULL;
     if (opening->code == BAT_OK && file)
         opening->code = next_probes_read(opening->program, file, opening->symbols, &opening->error);
+    if (opening->code == BAT_OK)
+        opening->code = next_lines_open(opening->program, bat_elf_path(opening->elf),
+                                        opening->symbols ? bat_elf_path(opening->symbols) : NULL,
+                                        &opening->error);
     return NULL;
 }
 
@@ -143,6 +148,10 @@ static enum bat_code open_both(struct next_carrying *carrying, struct bat_elf *o
         open_one(&both[1]);
     } else {
         bat_parts_run(open_one, both, sizeof(both[0]), 2);
+    }
+    if (!carrying->olds.lines || !carrying->news.lines) {
+        next_lines_close(&carrying->olds);
+        next_lines_close(&carrying->news);
     }
     const struct opening *failed = both[0].code != BAT_OK ? &both[0] : &both[1];
     if (failed->code != BAT_OK && carrying->error)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "align_lines.h"
 #include "spec/array.h"
 #include "support/key_sort.h"
 
@@ -31,6 +32,8 @@
 #define WEIGHT_CONSTANT 2.0f
 #define WEIGHT_PROBE 4.0f
 #define WEIGHT_TESTED 3.0f /* what value the branch tests */
+#define WEIGHT_LINE 2.0f
+#define WEIGHT_INLINED 4.0f /* a line, and where its function is inlined */
 
 struct postings {
     uint32_t node; /* old ones first */
@@ -41,6 +44,7 @@ struct features_making {
     const struct next_program *programs[2]; /* old, new */
     const struct next_graph *graphs[2];
     struct likeness *likeness;
+    struct bat_counts lines;  /* of the new source: where they were in the old one */
     struct bat_sort_key *raw; /* hash; node and weight. First by node */
     size_t raw_count;
     size_t raw_capacity;
@@ -67,6 +71,10 @@ void likeness_free(struct likeness *likeness)
 
 /* --- Features ------------------------------------------------------------------------------- */
 
+/* A feature that counts only where both graphs have it: this and all above. */
+#define LEVEL_LINE 10u
+#define LEVEL_BIT 32u
+
 static bool add_raw(struct features_making *making, uint32_t level, uint32_t hash, uint32_t more,
                     uint32_t node, float weight)
 {
@@ -75,7 +83,8 @@ static bool add_raw(struct features_making *making, uint32_t level, uint32_t has
     uint32_t bits;
     memcpy(&bits, &weight, sizeof(bits));
     making->raw[making->raw_count++] = (struct bat_sort_key){
-        .key = next_hash_pair(hash, more, level), .value = (uint64_t)node << 32 | bits};
+        .key = next_hash_pair(hash, more, level) | (uint64_t)(level >= LEVEL_LINE) << LEVEL_BIT,
+        .value = (uint64_t)node << 32 | bits};
     return true;
 }
 
@@ -108,6 +117,41 @@ static bool add_probes(struct features_making *making, unsigned side,
     return is_fine;
 }
 
+/* The line of the old source that a place of the new source was at; false if it was nowhere. */
+static bool find_old_line(const struct features_making *making,
+                          const struct next_place_in_source *place, uint32_t *line)
+{
+    const uint64_t key = next_line_key(place);
+    const uint64_t *found = bat_counts_find(&making->lines, &key);
+    *line = found ? (uint32_t)found[1] : 0;
+    return found != NULL;
+}
+
+/* Add the lines of the source that a segment of a node is from, each with those that its functions
+ * are inlined at, too. */
+static bool add_lines(struct features_making *making, unsigned side,
+                      const struct next_segment *segment, uint32_t node)
+{
+    for (uint32_t i = segment->first; i < segment->end; i++) {
+        struct next_site site =
+            next_site_of(making->programs[side], making->graphs[side], segment, i);
+        uint32_t hash = 0;
+        bool is_known = site.place != BAT_NONE;
+        for (uint32_t level = LEVEL_LINE; is_known; level++) {
+            const struct next_place_in_source *place = next_site_place(&site);
+            uint32_t line = place->line;
+            if (side == 1 && !find_old_line(making, place, &line))
+                break;
+            hash = next_hash_pair(hash, place->function, line);
+            if (!add_raw(making, level, hash, 0, node,
+                         level == LEVEL_LINE ? WEIGHT_LINE : WEIGHT_INLINED))
+                return false;
+            is_known = next_site_caller(&site);
+        }
+    }
+    return true;
+}
+
 static bool add_node(struct features_making *making, unsigned side, uint32_t index)
 {
     const struct next_node *made = &making->graphs[side]->nodes[index];
@@ -133,7 +177,8 @@ static bool add_node(struct features_making *making, unsigned side, uint32_t ind
     if (tested != 0 && is_fine)
         is_fine = add_raw(making, 9, tested, 0, node, WEIGHT_TESTED);
     for (uint32_t i = made->first; i < made->end && is_fine; i++)
-        is_fine = add_probes(making, side, &making->graphs[side]->segments[i], node);
+        is_fine = add_probes(making, side, &making->graphs[side]->segments[i], node) &&
+                  add_lines(making, side, &making->graphs[side]->segments[i], node);
     return is_fine;
 }
 
@@ -158,6 +203,13 @@ static bool sort_raw(struct features_making *making)
     return true;
 }
 
+/* True if nodes of both graphs have a feature, whose occurrences these are. */
+static bool is_in_both(const struct features_making *making, size_t first, size_t end)
+{
+    return making->raw[first].value >> 32 < making->likeness->old_count &&
+           making->raw[end - 1].value >> 32 >= making->likeness->old_count;
+}
+
 /* Number the features, and fill the postings; equal ones of a node become one. */
 static bool make_postings(struct features_making *making)
 {
@@ -173,6 +225,8 @@ static bool make_postings(struct features_making *making)
     for (size_t first = 0; first < making->raw_count; first = end) {
         while (end < making->raw_count && sorted[end].key == sorted[first].key)
             end++;
+        if (sorted[first].key >> LEVEL_BIT && !is_in_both(making, first, end))
+            continue;
         making->first_posting[making->id_count++] = count;
         for (size_t i = first; i < end; i++) {
             const uint32_t node = (uint32_t)(sorted[i].value >> 32);
@@ -617,17 +671,22 @@ enum bat_code likeness_open(const struct next_program *old_program,
                                      .likeness = likeness,
                                      .candidates = is_brief ? CANDIDATES_BRIEF : CANDIDATES,
                                      .expansions = is_brief ? EXPANSIONS_BRIEF : EXPANSIONS,
+                                     .lines = bat_counts_new(1),
                                      .pairs_wanted = PAIRS_MIN};
     size_t nodes = (size_t)likeness->old_count + likeness->new_count;
     likeness->first = malloc(((size_t)likeness->new_count + 2) * sizeof(*likeness->first));
     likeness->sizes = calloc(nodes + 1, sizeof(*likeness->sizes));
     bool is_fine = likeness->first && likeness->sizes;
+    if (old_program->lines && new_program->lines)
+        is_fine = is_fine &&
+                  next_align_lines(making.programs, making.graphs, &making.lines, error) == BAT_OK;
     for (unsigned side = 0; side < 2; side++)
         for (uint32_t i = 0; i < making.graphs[side]->node_count && is_fine; i++)
             is_fine = add_node(&making, side, i);
     is_fine = is_fine && make_postings(&making) && make_features(&making);
     bool is_small = (uint64_t)likeness->old_count * likeness->new_count <= LIKENESS_DENSE_MAX;
     is_fine = is_fine && (is_small ? pair_all(&making) : pair_some(&making));
+    bat_counts_free(&making.lines);
     BAT_FREE_ALL(making.raw, making.postings, making.first_posting, making.pairs, making.expanded,
                  making.weights);
     return is_fine ? BAT_OK : bat_fail_memory(error, "to compare blocks");

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "join_segments.h"
+#include "source_lines.h"
 #include "spec/array.h"
 #include "spec/order.h"
 
@@ -106,11 +107,13 @@ static uint32_t add_segment(struct graph_making *making, const struct instance *
     return making->made_count - 1;
 }
 
-/* Put a unit in place of the call at the end of a segment. */
+/* Put a unit in place of a call, the instruction behind a segment. */
 static enum bat_code replace_call(struct graph_making *making, const struct instance *outer,
-                                  uint32_t segment, uint32_t unit, struct instance *inner)
+                                  uint32_t call, uint32_t segment, uint32_t unit,
+                                  struct instance *inner)
 {
     struct next_graph *graph = making->graph;
+    const struct next_source *source = outer->code->source;
     double count = making->made[segment].count;
     *inner =
         (struct instance){.unit = unit, .context = graph->context_count, .depth = outer->depth + 1};
@@ -118,9 +121,11 @@ static enum bat_code replace_call(struct graph_making *making, const struct inst
         inner->counts = making->measured->units[unit];
     if (inner->counts && inner->counts->entry > 0)
         inner->scale = count / (double)inner->counts->entry;
-    if (!BAT_APPEND(
-            graph->contexts, graph->context_count, graph->context_capacity,
-            (struct next_context){.unit = unit, .parent = outer->context, .caller = segment}))
+    if (!BAT_APPEND(graph->contexts, graph->context_count, graph->context_capacity,
+                    (struct next_context){.unit = unit,
+                                          .parent = outer->context,
+                                          .caller = segment,
+                                          .place = source ? source->of[call] : BAT_NONE}))
         return fail_memory(making);
     BAT_TRY(add_instance(making, inner));
     graph->contexts[inner->context].entry = inner->first[0];
@@ -174,7 +179,7 @@ static enum bat_code add_block(struct graph_making *making, struct instance *ins
         low = i + 1;
         if (!is_cut || code != BAT_OK)
             continue;
-        code = replace_call(making, instance, segment, unit, &inner);
+        code = replace_call(making, instance, i, segment, unit, &inner);
         is_behind_call = true;
         if (code != BAT_OK || !is_tail)
             continue;
@@ -216,6 +221,7 @@ static enum bat_code add_links(struct graph_making *making, const struct instanc
 static enum bat_code add_instance(struct graph_making *making, struct instance *instance)
 {
     BAT_TRY(next_unit_get(making->program, instance->unit, &instance->code, making->error));
+    BAT_TRY(next_source_get(making->program, instance->unit, making->error));
     enum bat_code code = BAT_OK;
     size_t count = instance->code->block_count;
     instance->first = malloc((count + 1) * sizeof(*instance->first));

@@ -8,6 +8,7 @@
 #include "binary/code/reader.h"
 #include "known_instructions.h"
 #include "references.h"
+#include "source_lines.h"
 #include "spec/array.h"
 #include "unit.h"
 
@@ -185,6 +186,7 @@ void next_program_free(struct next_program *program)
         next_unit_free(program->units[i]);
     next_references_free(program->references);
     next_known_free(program->known);
+    next_lines_close(program);
     bat_probes_free(program->probes);
     free(program->flows);
     bat_counts_free(&program->flow_set);

@@ -12,6 +12,7 @@
 #include "support/counts.h"
 
 struct next_known;
+struct next_lines;
 struct next_references;
 struct next_unit;
 
@@ -27,6 +28,7 @@ struct next_program {
     struct bat_probes *probes; /* NULL: it, or the other program, has none */
     uint64_t *flows;           /* of each of their functions: its name and its control flow */
     struct bat_counts flow_set;
+    struct next_lines *lines; /* NULL: it, or the other program, has no debug information */
     uint32_t function_count;
     uint32_t unit_count;
     uint32_t *unit_of; /* for each function; BAT_NONE for PLT entries */

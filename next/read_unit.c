@@ -41,7 +41,8 @@ void next_unit_free(struct next_unit *unit)
 {
     if (!unit)
         return;
-    BAT_FREE_ALL(unit->blocks, unit->edges, unit->instructions, unit->tables, unit->targets, unit);
+    BAT_FREE_ALL(unit->blocks, unit->edges, unit->instructions, unit->tables, unit->targets,
+                 unit->source, unit);
 }
 
 /* --- Look-ups ------------------------------------------------------------------------------- */

@@ -101,6 +101,8 @@ struct next_instruction {
     struct next_effect effect;
 };
 
+struct next_source;
+
 struct next_edge {
     uint32_t from;
     uint32_t to;
@@ -140,6 +142,7 @@ struct next_unit {
     uint32_t edge_count;
     struct next_instruction *instructions;
     uint32_t instruction_count;
+    struct next_source *source; /* source_lines.h; NULL: not read, or not known */
     struct next_table *tables;
     uint32_t table_count;
     uint32_t *targets; /* blocks; BAT_NONE for those in no block */

@@ -51,6 +51,7 @@ struct next_context {
     uint32_t parent; /* context of the call */
     uint32_t caller; /* node that calls it */
     uint32_t entry;  /* node with its first segment */
+    uint32_t place;  /* of the call in the source (source_lines.h); BAT_NONE: not known */
 };
 
 struct next_graph {
