@@ -43,6 +43,7 @@ struct next_report {
     uint64_t same_blocks;         /* in functions that did not change, counts of blocks */
     uint64_t blocks;              /* in changed functions, counts of blocks */
     uint64_t blocks_matched;      /* ... that an old block is known for */
+    bool has_lines;               /* both have debug information: source lines were compared */
     uint64_t limited;             /* functions whose flow took too much work to be the best */
     struct next_changed *changed; /* those that lost the most first: count and unlikeness */
     size_t changed_count;

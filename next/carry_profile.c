@@ -149,7 +149,8 @@ static enum bat_code open_both(struct next_carrying *carrying, struct bat_elf *o
     } else {
         bat_parts_run(open_one, both, sizeof(both[0]), 2);
     }
-    if (!carrying->olds.lines || !carrying->news.lines) {
+    carrying->report->has_lines = carrying->olds.lines && carrying->news.lines;
+    if (!carrying->report->has_lines) {
         next_lines_close(&carrying->olds);
         next_lines_close(&carrying->news);
     }

@@ -76,6 +76,9 @@ void next_report_text(const struct next_report *report, struct bat_text_writer *
                         "%.1f%% were inferred\n",
                         figures_percent(report->blocks_matched, report->blocks),
                         figures_percent(report->blocks - report->blocks_matched, report->blocks));
+    if (report->blocks != 0 && report->has_lines)
+        bat_text_string(out, "  compared by lines of the source, too: both builds have debug "
+                             "information\n");
     print_changed(out, report);
     if (report->copies + report->unknown != 0)
         bat_text_format(out,
@@ -102,9 +105,9 @@ void next_report_json(const struct next_report *report, struct bat_text_writer *
     print_share_json(out, "unfolded", &report->unfolded);
     bat_text_format(out,
                     "\"unfolded_guessed\":%lu,\"folded\":%lu,\"copies\":%lu,\"unknown\":%lu,"
-                    "\"blocks\":%lu,\"blocks_matched\":%lu",
+                    "\"blocks\":%lu,\"blocks_matched\":%lu,\"lines\":%s",
                     report->unfolded_guessed, report->folded, report->copies, report->unknown,
-                    report->blocks, report->blocks_matched);
+                    report->blocks, report->blocks_matched, report->has_lines ? "true" : "false");
     bat_text_string(out, ",\"changed\":[");
     for (size_t i = 0; i < report->changed_count; i++) {
         const struct next_changed *changed = &report->changed[i];

@@ -42,6 +42,13 @@ void next_lines_close(struct next_program *program)
 
 /* --- Places --------------------------------------------------------------------------------- */
 
+#define KNOWN_NAMES 64u
+
+struct known_name {
+    const char *name;
+    uint32_t hash;
+};
+
 struct source_reading {
     const struct next_program *program;
     const struct next_unit *unit;
@@ -50,12 +57,19 @@ struct source_reading {
     size_t place_capacity;
     uint32_t *of;
     struct bat_counts indices; /* of each place */
+    struct known_name known[KNOWN_NAMES];
 };
 
-static uint32_t function_of(const struct bat_frame *frame)
+/* The hash of a name. Names are the same pointers from instruction to instruction. */
+static uint32_t function_of(struct source_reading *reading, const struct bat_frame *frame)
 {
     const char *name = frame->linkage_name ? frame->linkage_name : frame->name;
-    return name ? next_hash(name, next_plain_name_length(name), 0) : 0;
+    if (!name)
+        return 0;
+    struct known_name *known = &reading->known[(uintptr_t)name / 16 % KNOWN_NAMES];
+    if (known->name != name)
+        *known = (struct known_name){name, next_hash(name, next_plain_name_length(name), 0)};
+    return known->hash;
 }
 
 /* The index of a place, which is new or not. False without memory. */
@@ -83,7 +97,7 @@ static bool read_place(struct source_reading *reading, uint64_t address, uint32_
     if (count == 0 || frames[0].line == 0)
         return true;
     for (size_t i = count; i-- > 0;) {
-        const struct next_place_in_source place = {.function = function_of(&frames[i]),
+        const struct next_place_in_source place = {.function = function_of(reading, &frames[i]),
                                                    .line = frames[i].line - frames[i].start_line,
                                                    .column = frames[i].column,
                                                    .caller = *index};

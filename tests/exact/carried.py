@@ -125,6 +125,20 @@ PAIRS = {
 LARGE = {"clang"}
 
 
+def with_lines(pair):
+    """The same pair, with debug information of both builds."""
+    kind, *builds = pair
+    return (kind, *(build._replace(flags=build.flags + " -g") for build in builds))
+
+
+PAIRS.update({f"{name}-lines": with_lines(PAIRS[name]) for name in (
+    "lz4-clang", "pugixml-clang", "bc-clang", "expat-clang", "cjson-clang", "mujs-clang", "expat",
+    "nasm", "jimtcl", "mujs", "pcre2", "zlib", "duktape-clang", "libyaml-clang",
+    "lzip-clang", "tidy-clang", "xz-clang", "mujs-O3", "gperf", "jansson-clang", "gawk-clang", "gawk", "lua-clang",
+    "m4-clang", "sqlite-clang", "sqlite", "bzip2-clang", "xz-Os", "picosat-clang", "jimtcl-clang", "zstd-clang",
+    "box2d-clang", "cadical-clang", "nasm-clang", "mawk", "jansson", "yaml-cpp", "lua-aarch64", "expat-aarch64")})
+
+
 def apt(root):
     """What gives apt the sources of several releases; written and fetched once."""
     folder, conf = root / "apt", root / "apt.conf"
