@@ -78,12 +78,22 @@ struct next_explained {
 /* Receives a block, valid during the call, with context. */
 typedef void next_explain_fn(const struct next_explained *block, void *context);
 
+/* Where a program's debug information is looked for: as bat_debuginfo_open() does. */
+struct next_debug {
+    const char *path; /* the program's; NULL: nowhere */
+    const char *file; /* where alone it is; NULL: where the program says */
+};
+
 struct next_carry_options {
     const char *explain; /* a function whose blocks are explained, if it changed; NULL: all are */
     next_explain_fn *explained; /* NULL: none is */
     void *explain_context;
     struct bat_elf *old_symbols; /* an unstripped copy of the old program, or NULL */
     struct bat_elf *new_symbols; /* ... of the new one */
+    /* Lines of the source are compared if both have debug information; without any, or with one of
+     * another build, they are not. */
+    struct next_debug old_debug;
+    struct next_debug new_debug;
     unsigned threads;            /* 0: one for each processor */
     /* Less of the old profile's count or functions found, in parts of 1, is a foreign program; see
      * next_check_foreign(). */

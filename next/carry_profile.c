@@ -97,7 +97,8 @@ static enum bat_code check_machines(const struct bat_elf *old_elf, const struct 
 struct opening {
     struct bat_elf *elf;
     struct bat_elf *symbols; /* or NULL */
-    bool has_probes;         /* and so has the other program */
+    const struct next_debug *debug;
+    bool has_probes; /* and so has the other program */
     unsigned threads;
     struct next_program *program;
     struct bat_error error;
@@ -122,9 +123,7 @@ static void *open_one(void *part)
     if (opening->code == BAT_OK && file)
         opening->code = next_probes_read(opening->program, file, opening->symbols, &opening->error);
     if (opening->code == BAT_OK)
-        opening->code = next_lines_open(opening->program, bat_elf_path(opening->elf),
-                                        opening->symbols ? bat_elf_path(opening->symbols) : NULL,
-                                        &opening->error);
+        opening->code = next_lines_open(opening->program, opening->debug, &opening->error);
     return NULL;
 }
 
@@ -136,8 +135,14 @@ static enum bat_code open_both(struct next_carrying *carrying, struct bat_elf *o
     const bool have_probes = file_with_probes(old_elf, options->old_symbols) &&
                              file_with_probes(new_elf, options->new_symbols);
     struct opening both[] = {
-        {.elf = old_elf, .symbols = options->old_symbols, .program = &carrying->olds},
-        {.elf = new_elf, .symbols = options->new_symbols, .program = &carrying->news},
+        {.elf = old_elf,
+         .symbols = options->old_symbols,
+         .debug = &options->old_debug,
+         .program = &carrying->olds},
+        {.elf = new_elf,
+         .symbols = options->new_symbols,
+         .debug = &options->new_debug,
+         .program = &carrying->news},
     };
     for (unsigned i = 0; i < 2; i++) {
         both[i].has_probes = have_probes;

@@ -14,13 +14,16 @@ struct next_lines {
     pthread_mutex_t mutex;
 };
 
-enum bat_code next_lines_open(struct next_program *program, const char *path,
-                              const char *debug_file, struct bat_error *error)
+enum bat_code next_lines_open(struct next_program *program, const struct next_debug *debug,
+                              struct bat_error *error)
 {
+    if (!debug->path)
+        return BAT_OK;
     struct next_lines *lines = calloc(1, sizeof(*lines));
     if (!lines)
         return bat_fail_memory(error, "for debug information");
-    const enum bat_code code = bat_debuginfo_open(path, debug_file, &lines->debuginfo, error);
+    const enum bat_code code =
+        bat_debuginfo_open(debug->path, debug->file, &lines->debuginfo, error);
     if (code != BAT_OK) {
         free(lines);
         return code == BAT_ERR_MEMORY ? code : BAT_OK;

@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "carry.h"
 #include "unit_graph.h"
 
 /* A place in the source. */
@@ -19,12 +20,10 @@ struct next_source {
     const uint32_t *of;                        /* for each instruction its place, or BAT_NONE */
 };
 
-/*
- * Open the debug information of the program at path, or of its debug file if that is not NULL. If
- * there is none, *program stays as it is. Fails with BAT_ERR_MEMORY.
- */
-enum bat_code next_lines_open(struct next_program *program, const char *path,
-                              const char *debug_file, struct bat_error *error);
+/* Open the debug information of a program; if there is none, *program stays as it is. Fails with
+ * BAT_ERR_MEMORY. */
+enum bat_code next_lines_open(struct next_program *program, const struct next_debug *debug,
+                              struct bat_error *error);
 void next_lines_close(struct next_program *program);
 
 /*

@@ -15,6 +15,7 @@
 struct next_build {
     struct bat_binary binary;
     struct bat_elf *symbols; /* NULL: the binary's own */
+    const char *debug_file;  /* NULL: its debug information is where it says */
     struct bat_profile *profile;
     struct translate_request request; /* for the old build that is being carried */
     struct work old;                  /* its profile; with --check it stays open */
@@ -37,6 +38,7 @@ static enum tool_exit open_build(const struct translate_request *request, struct
 {
     const char *path = request->next;
     struct bat_error error;
+    next->debug_file = request->format == FORMAT_AUTOFDO ? request->debug_file : NULL;
     next->reports = calloc(request->release_count + 1, sizeof(*next->reports));
     if (!next->reports)
         return tool_no_memory(NULL);
@@ -68,6 +70,15 @@ static enum tool_exit print_explanation(struct bat_text_memory *explanation, con
     return TOOL_FINE;
 }
 
+/* Where the old build's debug information is: --debug-file is the next build's for AutoFDO. */
+static struct next_debug old_debug(const struct work *work)
+{
+    const struct translate_request *request = work->arguments;
+    if (work->original)
+        return (struct next_debug){request->original, request->debug_file};
+    return (struct next_debug){bat_stored_or(&work->stored, request->binary), request->symbols};
+}
+
 /* Carry the records of an old build, which work has made. */
 static enum tool_exit add_records(const struct work *work, FILE *report, struct next_build *next)
 {
@@ -80,6 +91,8 @@ static enum tool_exit add_records(const struct work *work, FILE *report, struct 
     const struct next_carry_options options = {
         .old_symbols = work->original ? work->original_symbols : work->symbols,
         .new_symbols = next->symbols,
+        .old_debug = old_debug(work),
+        .new_debug = {request->next, next->debug_file},
         .threads = request->reading.threads,
         .explain = request->explain,
         .explained = request->explain ? next_explained_text : NULL,
