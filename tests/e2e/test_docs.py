@@ -159,6 +159,7 @@ class Docs(toolbox.Case):
         self.assertEqual(*tables)
         kinds = [[[cell.strip() for cell in line.split("|")[1:-1]] for line in table.splitlines()]
                  for table in re.findall(r"^\|[-|]*\|\n((?:\|.*\n)+)", texts[2], re.M)]
+        lined = kinds.pop()
         pairs = sum(kinds, [])
         shown = [[cell.strip() for cell in line.split("|")[2:5]] for line in tables[0].splitlines()]
         self.assertGreaterEqual(len(shown), 9)
@@ -199,6 +200,22 @@ class Docs(toolbox.Case):
         self.assertEqual(len(kinds), 3)
         for kind, their, our in zip(kinds, theirs, ours):
             said += [(their, median(kind, best)), (our, median(kind, carried))]
+        names = [row[0].removesuffix(" *") for row in pairs]
+        for row in lined:
+            self.assertIn(row[0].removesuffix(" *").removesuffix(", gcc to clang"), names)
+            best_of_others, _, ours = (float(cell) for cell in row[1:4])
+            limit = max(best_of_others / 4, 1)
+            self.assertTrue(ours <= limit + 0.5 if row[4] == "yes" else ours > limit - 0.5, row)
+        lost = re.search(r"From gcc to clang ([\d.]+)% are lost \(median of (\d+); ([\d.]+)% without lines\)\. Between releases and "
+                         r"levels .*?: ([\d.]+)% \(median of (\d+); ([\d.]+)% without\)", words[2]).groups()
+        short = re.search(r"of (\d+) pairs from gcc to clang ([\d.]+)% is lost then, in place of ([\d.]+)%", " ".join(texts[1].split()))
+        self.assertEqual(short.groups(), (lost[1], lost[0], lost[2]))
+        compilers = [row for row in lined if row[0].removesuffix(" *").endswith("gcc to clang")]
+        others = [row for row in lined if row not in compilers]
+        self.assertEqual([len(compilers), len(others), len(lined)], [int(lost[1]), int(lost[4]), int(re.search(r"(\d+) pairs again", words[2])[1])])
+        for rows, figures in ((compilers, lost[:3]), (others, lost[3:])):
+            said += [(float(figures[0]), statistics.median(float(row[3]) for row in rows)),
+                     (float(figures[2]), statistics.median(float(row[2]) for row in rows))]
         for figure, right in said:
             self.assertLessEqual(abs(figure - right), 0.06 if figure < 10 else 0.5, said)
 

@@ -13,6 +13,7 @@ The share of BOLT's gain in taken branches that is lost on the new build, where 
     inferred   perf2bolt's YAML of the old one, and llvm-bolt --infer-stale-profile
     bound      the new build's own profile, of the functions alone that have one in the old build, by name
     carried    battranslate --for, and whether that is at most a quarter of the better of names and inferred, or 1%
+    no lines   (NAME-lines: with debug information in both builds) the same after objcopy --strip-debug
 Every branch is counted, under qemu. With --all also what the profile of no build, and what the new one's own gives.
 """
 
@@ -124,19 +125,16 @@ PAIRS = {
 }
 LARGE = {"clang"}
 
-
-def with_lines(pair):
-    """The same pair, with debug information of both builds."""
-    kind, *builds = pair
-    return (kind, *(build._replace(flags=build.flags + " -g") for build in builds))
-
-
-PAIRS.update({f"{name}-lines": with_lines(PAIRS[name]) for name in (
-    "lz4-clang", "pugixml-clang", "bc-clang", "expat-clang", "cjson-clang", "mujs-clang", "expat",
-    "nasm", "jimtcl", "mujs", "pcre2", "zlib", "duktape-clang", "libyaml-clang",
-    "lzip-clang", "tidy-clang", "xz-clang", "mujs-O3", "gperf", "jansson-clang", "gawk-clang", "gawk", "lua-clang",
-    "m4-clang", "sqlite-clang", "sqlite", "bzip2-clang", "xz-Os", "picosat-clang", "jimtcl-clang", "zstd-clang",
-    "box2d-clang", "cadical-clang", "nasm-clang", "mawk", "jansson", "yaml-cpp", "lua-aarch64", "expat-aarch64")})
+# The same pairs with debug information in both builds: NAME-lines.
+WITH_LINES = (
+    "lz4-clang", "pugixml-clang", "bc-clang", "expat-clang", "cjson-clang", "mujs-clang", "expat", "nasm", "jimtcl", "mujs", "pcre2",
+    "zlib", "duktape-clang", "libyaml-clang", "lzip-clang", "tidy-clang", "xz-clang", "mujs-O3", "gperf", "jansson-clang",
+    "gawk-clang", "gawk", "lua-clang", "m4-clang", "sqlite-clang", "sqlite", "bzip2-clang", "xz-Os", "picosat-clang",
+    "jimtcl-clang", "zstd-clang", "box2d-clang", "cadical-clang", "nasm-clang", "mawk", "jansson", "yaml-cpp", "lua-aarch64",
+    "expat-aarch64")
+LINED = {f"{name}-lines": (PAIRS[name][0], *(build._replace(flags=f"{build.flags} -g") for build in PAIRS[name][1:]))
+         for name in WITH_LINES}
+PAIRS.update(LINED)
 
 
 def apt(root):
@@ -220,8 +218,22 @@ def write_bound(own, known, path):
                     encoding="utf-8")
 
 
+def carry(old, new, folder, is_stripped=False):
+    """The old build's profile for the new one; is_stripped: as if both had no debug information."""
+    builds, suffix = [old.input, new.input], ""
+    if is_stripped:
+        builds, suffix = [side.folder / "stripped" for side in (old, new)], "-stripped"
+        for side, copy in zip((old, new), builds):
+            subprocess.run(["aarch64-linux-gnu-objcopy" if "aarch64" in folder.name else "objcopy", "--strip-debug", side.input, copy],
+                           check=True)
+    carried = folder / f"carried{suffix}.fdata"
+    subprocess.run([pathlib.Path(os.environ["BATKIT_BIN"]).resolve() / "battranslate", builds[0], "-p", old.own,
+                    f"--for={builds[1]}", "-q", "-o", carried], check=True)
+    return carried
+
+
 def row(name, root):
-    """What the table says of a pair."""
+    """What the table says of a pair, and with debug information what it says without."""
     kind, *builds = PAIRS[name]
     folder = root / name
     old = Side(KINDS[kind], builds[0], folder / "old")
@@ -231,17 +243,17 @@ def row(name, root):
     if not before.exists():
         bolt_profiles.perf2bolt(old.input, old.own, by_name, before)
     write_bound(new.folder / "input.fdata", known_functions(by_name), folder / "bound.fdata")
-    carried = folder / "carried.fdata"
-    subprocess.run([pathlib.Path(os.environ["BATKIT_BIN"]).resolve() / "battranslate", old.input, "-p", old.own,
-                    f"--for={new.input}", "-q", "-o", carried], check=True)
     runs = [new.taken_with(by_name), new.taken_with(before, "-infer-stale-profile"), new.taken_with(folder / "bound.fdata"),
-            new.taken_with(carried)]
+            new.taken_with(carry(old, new, folder))]
+    if name.endswith("-lines"):
+        runs.append(new.taken_with(carry(old, new, folder, is_stripped=True)))
     return new.taken, direct, [(taken - direct) / max(new.taken - direct, 1) for taken in runs]
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("pairs", nargs="*", default=[name for name in PAIRS if name not in LARGE], help=" ".join(PAIRS))
+    parser.add_argument("pairs", nargs="*", default=[name for name in PAIRS if name not in LARGE and name not in LINED],
+                        help=" ".join(PAIRS))
     parser.add_argument("-o", "--output", required=True)
     parser.add_argument("--all", action="store_true")
     options = parser.parse_args()
@@ -249,7 +261,7 @@ def main():
     root = pathlib.Path(options.output).resolve()
     root.mkdir(parents=True, exist_ok=True)
     more = f"{'none':>12}{'own':>12}" if options.all else ""
-    print(f"{'pair':16}{more}" + "".join(f"{name:>10}" for name in ("names", "inferred", "bound", "carried")), flush=True)
+    print(f"{'pair':16}{more}" + "".join(f"{name:>10}" for name in ("names", "inferred", "bound", "carried", "no lines")), flush=True)
     for name in options.pairs:
         try:
             none, own, lost = row(name, root)
@@ -258,7 +270,7 @@ def main():
             continue
         more = f"{none:12}{own:12}" if options.all else ""
         is_met = lost[3] <= max(min(lost[:2]) / 4, 0.01)
-        print(f"{name:16}{more}" + "".join(f"{share:10.1%}" for share in lost) + ("  met" if is_met else "  missed"), flush=True)
+        print(f"{name:16}{more}" + "".join(f"{share:10.1%}" for share in lost) + " " * 10 * (5 - len(lost)) + ("  met" if is_met else "  missed"), flush=True)
     return 0
 
 
