@@ -94,7 +94,7 @@ struct next_carry_options {
      * another build, they are not. */
     struct next_debug old_debug;
     struct next_debug new_debug;
-    unsigned threads;            /* 0: one for each processor */
+    unsigned threads; /* 0: one for each processor */
     /* Less of the old profile's count or functions found, in parts of 1, is a foreign program; see
      * next_check_foreign(). */
     double found_min;

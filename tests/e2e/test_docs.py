@@ -210,6 +210,7 @@ class Docs(toolbox.Case):
                          r"levels .*?: ([\d.]+)% \(median of (\d+); ([\d.]+)% without\)", words[2]).groups()
         short = re.search(r"of (\d+) pairs from gcc to clang ([\d.]+)% is lost then, in place of ([\d.]+)%", " ".join(texts[1].split()))
         self.assertEqual(short.groups(), (lost[1], lost[0], lost[2]))
+        self.assertIn(f"to another compiler {lost[0]}% is lost then, in place of {lost[2]}% ({lost[1]} pairs)", words[0])
         compilers = [row for row in lined if row[0].removesuffix(" *").endswith("gcc to clang")]
         others = [row for row in lined if row not in compilers]
         self.assertEqual([len(compilers), len(others), len(lined)], [int(lost[1]), int(lost[4]), int(re.search(r"(\d+) pairs again", words[2])[1])])
