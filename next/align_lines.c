@@ -135,6 +135,7 @@ struct alignment {
     struct function_lines sides[2];
     uint32_t *lines[2];   /* their numbers, ascending */
     float *lengths[2];    /* of their weights */
+    uint8_t *common[2];   /* for each line: 1 if it has a token of both that is not compared */
     uint32_t *occurrence; /* of each token, by token: index of the line */
     struct token_group *groups;
     uint32_t group_count;
@@ -156,7 +157,8 @@ enum step { STEP_OLD, STEP_NEW, STEP_BOTH };
 static void alignment_free(struct alignment *alignment)
 {
     for (unsigned side = 0; side < 2; side++)
-        BAT_FREE_ALL(alignment->lines[side], alignment->lengths[side], alignment->rows[side]);
+        BAT_FREE_ALL(alignment->lines[side], alignment->lengths[side], alignment->common[side],
+                     alignment->rows[side]);
     BAT_FREE_ALL(alignment->occurrence, alignment->groups, alignment->first_group,
                  alignment->group_of, alignment->row, alignment->steps);
 }
@@ -170,8 +172,10 @@ static bool allocate(struct alignment *alignment)
     for (unsigned side = 0; side < 2; side++) {
         alignment->lines[side] = calloc(alignment->sides[side].count, sizeof(uint32_t));
         alignment->lengths[side] = calloc(alignment->sides[side].count, sizeof(float));
+        alignment->common[side] = calloc(alignment->sides[side].count, 1);
         alignment->rows[side] = calloc(news + 1, sizeof(struct best));
-        is_fine &= alignment->lines[side] && alignment->lengths[side] && alignment->rows[side];
+        is_fine &= alignment->lines[side] && alignment->lengths[side] && alignment->common[side] &&
+                   alignment->rows[side];
     }
     alignment->occurrence = malloc(tokens * sizeof(*alignment->occurrence));
     alignment->groups = malloc(tokens * sizeof(*alignment->groups));
@@ -228,8 +232,13 @@ static void make_groups(struct alignment *alignment, const struct bat_sort_key *
         for (uint32_t i = first; i < end; i++)
             alignment->lengths[i >= group.news][alignment->occurrence[i]] +=
                 group.weight * group.weight;
-        if (group.news == first || group.news == end || end - group.news > common)
+        if (group.news == first || group.news == end)
             continue;
+        if (end - group.news > common) {
+            for (uint32_t i = first; i < end; i++)
+                alignment->common[i >= group.news][alignment->occurrence[i]] = 1;
+            continue;
+        }
         for (uint32_t i = first; i < group.news; i++)
             alignment->first_group[alignment->occurrence[i] + 2]++;
         alignment->groups[alignment->group_count++] = group;
@@ -253,7 +262,8 @@ static void compare_line(struct alignment *alignment, uint32_t line)
     }
 }
 
-/* The best ways to a line of the old source and each of the new one. */
+/* The best ways to a line of the old source and each of the new one. Lines with nothing in common
+ * are not one, even if they are as far from each other as those before them. */
 static void step(struct alignment *alignment, uint32_t line, const struct best *before,
                  struct best *now)
 {
@@ -270,7 +280,9 @@ static void step(struct alignment *alignment, uint32_t line, const struct best *
         const float value = before[j].value +
                             alignment->row[j] / (length * sqrtf(alignment->lengths[1][j])) +
                             (shift == before[j].shift ? SAME_SHIFT : 0);
-        if (value > now[j + 1].value) {
+        const bool is_alike =
+            alignment->row[j] > 0 || (alignment->common[0][line] && alignment->common[1][j]);
+        if (is_alike && value > now[j + 1].value) {
             now[j + 1] = (struct best){value, shift};
             steps[j] = STEP_BOTH;
         }

@@ -210,6 +210,36 @@ TEST(test_same_shift)
             assert_int_equal(old_line(lines, 7, line), line - 5);
 }
 
+/* An instruction that is alone on a line, but for others of the same number. */
+static void add_alone(struct made *made, uint32_t line, uint32_t number)
+{
+    const struct next_instruction code = {.shape = number};
+    add_code(made, 0, add_place(made, 0, 7, line, number, BAT_NONE), &code);
+}
+
+/* Lines that have nothing in common with old ones were not there, and do not make others another
+ * line's, either. */
+TEST(test_nothing_in_common)
+{
+    begin(&both[0]);
+    begin(&both[1]);
+    for (uint32_t line = 0; line < 12; line++)
+        add_alone(&both[0], line, line % 11 == 0 ? 10 + line : 1);
+    for (uint32_t line = 0; line < 14; line++)
+        add_alone(&both[1], line,
+                  line == 0    ? 10
+                  : line == 13 ? 21
+                  : line <= 2  ? line + 30
+                  : line == 5  ? 40
+                               : 1);
+    const struct bat_counts *lines = align(both);
+    for (uint32_t line = 0; line < 14; line++)
+        assert_int_equal(old_line(lines, 7, line), line == 0 ? 0
+                                                   : line == 1 || line == 2 || line == 5
+                                                       ? BAT_NONE
+                                                       : line - 2);
+}
+
 /* Line numbers are modulo 2^32, and a place that is not known is on no line. */
 TEST(test_odd_lines)
 {
@@ -430,7 +460,7 @@ static bool check_function(const struct listed sides[2], uint32_t function,
         if (i == BAT_NONE)
             continue;
         assert_in_range(i, least, FEW_LINES - 1);
-        assert_true(alike[i][j] >= 0);
+        assert_true(alike[i][j] > 0);
         sum += alike[i][j] + (j - i == shift ? 0.2 : 0);
         shift = j - i;
         least = i + 1;
@@ -547,6 +577,23 @@ TEST(test_blocks)
                                    : fabsf(content(with, i, j) - 1) < 1e-5f);
             }
     }
+}
+
+/* Blocks of two lines of a function have nothing in common if that is inlined at one line. */
+TEST(test_inlined_lines)
+{
+    for (unsigned side = 0; side < 2; side++) {
+        struct made *made = &both[side];
+        begin(made);
+        for (uint32_t i = 0; i < 4; i++) {
+            const uint32_t caller = add_place(made, 0, 1, 3, 2, BAT_NONE);
+            add_node(made, i, add_place(made, 0, 2, 4 * i, 2, caller));
+        }
+    }
+    const struct likeness *with = compare(true);
+    for (uint32_t i = 0; i < 4; i++)
+        for (uint32_t j = 0; j < 4; j++)
+            assert_true(i == j ? content(with, i, j) > 0.99f : content(with, i, j) <= 0.0f);
 }
 
 /* Lines that only one of the graphs has take nothing away. */
