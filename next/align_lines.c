@@ -141,18 +141,33 @@ struct alignment {
     uint32_t group_count;
     uint32_t *first_group; /* for each old line: its groups are group_of[first_group[i] ...) */
     uint32_t *group_of;
-    float *row;           /* for each new line, how alike it is to one of the old ones */
-    uint8_t *steps;       /* for each pair of lines: how it was reached */
-    struct best *rows[2]; /* before and now */
+    float *row;         /* for each new line, how alike it is to one of the old ones */
+    uint8_t *steps;     /* for each pair of lines: how it was reached */
+    float *rows[2];     /* before and now: the best that the lines up to each new one give */
+    struct last *lasts; /* by shift, as far as there is room: last_count of them */
+    size_t last_count;  /* a power of two */
 };
 
-/* The best that the lines up to here give. */
-struct best {
+/* The best up to two lines that are one, of those that are this far apart. */
+struct last {
+    int64_t shift;
     float value;
-    uint32_t shift; /* of the last two lines that are one */
 };
 
-enum step { STEP_OLD, STEP_NEW, STEP_BOTH };
+#define NO_SHIFT INT64_MIN
+
+/* Lasts for each line: functions have lines without code, and each is another shift. */
+#define LASTS_PER_LINE 8u
+
+/* The last step of the best way up to two lines, and of the best one that ends with both. */
+enum step {
+    STEP_OLD,
+    STEP_NEW,
+    STEP_BOTH,
+    STEP_ALL = 3,
+    STEP_SAME = 4, /* if it ends with both: the last two lines before have the same shift */
+    STEP_LAST = 8, /* it is among the lasts from here on */
+};
 
 static void alignment_free(struct alignment *alignment)
 {
@@ -160,7 +175,7 @@ static void alignment_free(struct alignment *alignment)
         BAT_FREE_ALL(alignment->lines[side], alignment->lengths[side], alignment->common[side],
                      alignment->rows[side]);
     BAT_FREE_ALL(alignment->occurrence, alignment->groups, alignment->first_group,
-                 alignment->group_of, alignment->row, alignment->steps);
+                 alignment->group_of, alignment->row, alignment->steps, alignment->lasts);
 }
 
 static bool allocate(struct alignment *alignment)
@@ -173,7 +188,7 @@ static bool allocate(struct alignment *alignment)
         alignment->lines[side] = calloc(alignment->sides[side].count, sizeof(uint32_t));
         alignment->lengths[side] = calloc(alignment->sides[side].count, sizeof(float));
         alignment->common[side] = calloc(alignment->sides[side].count, 1);
-        alignment->rows[side] = calloc(news + 1, sizeof(struct best));
+        alignment->rows[side] = calloc(news + 1, sizeof(float));
         is_fine &= alignment->lines[side] && alignment->lengths[side] && alignment->common[side] &&
                    alignment->rows[side];
     }
@@ -183,8 +198,14 @@ static bool allocate(struct alignment *alignment)
     alignment->group_of = malloc(tokens * sizeof(*alignment->group_of));
     alignment->row = calloc(news, sizeof(*alignment->row));
     alignment->steps = malloc(olds * news);
+    alignment->last_count = 1;
+    while (alignment->last_count < LASTS_PER_LINE * (olds + news))
+        alignment->last_count *= 2;
+    alignment->lasts = malloc(alignment->last_count * sizeof(*alignment->lasts));
+    for (size_t i = 0; i < alignment->last_count && alignment->lasts; i++)
+        alignment->lasts[i] = (struct last){i == 0 ? 0 : NO_SHIFT, 0};
     return is_fine && alignment->occurrence && alignment->groups && alignment->first_group &&
-           alignment->group_of && alignment->row && alignment->steps;
+           alignment->group_of && alignment->row && alignment->steps && alignment->lasts;
 }
 
 /* List the lines, and their tokens by token. False without memory. */
@@ -262,31 +283,65 @@ static void compare_line(struct alignment *alignment, uint32_t line)
     }
 }
 
+static int64_t shift_of(const struct alignment *alignment, uint32_t line, uint32_t new_line)
+{
+    return (int64_t)alignment->lines[1][new_line] - alignment->lines[0][line];
+}
+
+/* True if two lines have something in common. */
+static bool is_alike(const struct alignment *alignment, uint32_t line, uint32_t new_line)
+{
+    return alignment->row[new_line] > 0 ||
+           (alignment->common[0][line] && alignment->common[1][new_line]);
+}
+
 /* The best ways to a line of the old source and each of the new one. Lines with nothing in common
  * are not one, even if they are as far from each other as those before them. */
-static void step(struct alignment *alignment, uint32_t line, const struct best *before,
-                 struct best *now)
+static void step(struct alignment *alignment, uint32_t line, const float *before, float *now)
 {
     const uint32_t news = alignment->sides[1].count;
     const float length = sqrtf(alignment->lengths[0][line]);
     uint8_t *steps = alignment->steps + (size_t)line * news;
     compare_line(alignment, line);
-    now[0] = (struct best){0};
+    now[0] = 0;
     for (uint32_t j = 0; j < news; j++) {
-        const bool is_old = before[j + 1].value >= now[j].value;
+        const bool is_old = before[j + 1] >= now[j];
         now[j + 1] = is_old ? before[j + 1] : now[j];
         steps[j] = is_old ? STEP_OLD : STEP_NEW;
-        const uint32_t shift = alignment->lines[1][j] - alignment->lines[0][line];
-        const float value = before[j].value +
-                            alignment->row[j] / (length * sqrtf(alignment->lengths[1][j])) +
-                            (shift == before[j].shift ? SAME_SHIFT : 0);
-        const bool is_alike =
-            alignment->row[j] > 0 || (alignment->common[0][line] && alignment->common[1][j]);
-        if (is_alike && value > now[j + 1].value) {
-            now[j + 1] = (struct best){value, shift};
+        if (!is_alike(alignment, line, j))
+            continue;
+        const int64_t shift = shift_of(alignment, line, j);
+        struct last *last = &alignment->lasts[(uint64_t)shift & (alignment->last_count - 1)];
+        const bool is_known = last->shift == shift;
+        const bool is_same = is_known && last->value + SAME_SHIFT >= before[j];
+        const float value = alignment->row[j] / (length * sqrtf(alignment->lengths[1][j])) +
+                            (is_same ? last->value + SAME_SHIFT : before[j]);
+        if (value > now[j + 1]) {
+            now[j + 1] = value;
             steps[j] = STEP_BOTH;
         }
+        steps[j] |= is_same ? STEP_SAME : 0;
+        if (!is_known || value >= last->value) {
+            *last = (struct last){shift, value};
+            steps[j] |= STEP_LAST;
+        }
     }
+}
+
+/* Go back to the two lines before with the same shift that were the last of it; false if there are
+ * none. */
+static bool find_last(const struct alignment *alignment, uint32_t *line, uint32_t *new_line)
+{
+    const uint32_t news = alignment->sides[1].count;
+    const int64_t shift = shift_of(alignment, *line, *new_line);
+    while (*line > 0 && *new_line > 0) {
+        const int64_t other = shift_of(alignment, *line - 1, *new_line - 1);
+        *line -= other <= shift;
+        *new_line -= other >= shift;
+        if (other == shift && alignment->steps[(size_t)*line * news + *new_line] & STEP_LAST)
+            return true;
+    }
+    return false;
 }
 
 /* Add the lines that are one. */
@@ -298,12 +353,16 @@ static enum bat_code add_lines(const struct alignment *alignment, uint64_t funct
     uint32_t j = news;
     enum bat_code code = BAT_OK;
     while (i > 0 && j > 0 && code == BAT_OK) {
-        const uint8_t last = alignment->steps[(size_t)(i - 1) * news + j - 1];
-        const uint64_t key = function << 32 | alignment->lines[1][j - 1];
-        if (last == STEP_BOTH)
-            code = bat_counts_add(lines, &key, alignment->lines[0][i - 1], 0);
-        i -= last != STEP_NEW;
-        j -= last != STEP_OLD;
+        uint8_t last = alignment->steps[(size_t)(i - 1) * news + j - 1];
+        i -= (last & STEP_ALL) != STEP_NEW;
+        j -= (last & STEP_ALL) != STEP_OLD;
+        bool is_both = (last & STEP_ALL) == STEP_BOTH;
+        while (is_both && code == BAT_OK) {
+            const uint64_t key = function << 32 | alignment->lines[1][j];
+            code = bat_counts_add(lines, &key, alignment->lines[0][i], 0);
+            is_both = last & STEP_SAME && find_last(alignment, &i, &j);
+            last = alignment->steps[(size_t)i * news + j];
+        }
     }
     return code;
 }
