@@ -148,7 +148,8 @@ struct alignment {
     size_t last_count;  /* a power of two */
 };
 
-/* The best up to two lines that are one, of those that are this far apart. */
+/* The best up to the last two lines that may be one and are this far apart: more than up to those
+ * before. */
 struct last {
     int64_t shift;
     float value;
@@ -165,8 +166,8 @@ enum step {
     STEP_NEW,
     STEP_BOTH,
     STEP_ALL = 3,
-    STEP_SAME = 4, /* if it ends with both: the last two lines before have the same shift */
-    STEP_LAST = 8, /* it is among the lasts from here on */
+    STEP_SAME = 4,  /* if it ends with both: the last two lines before have the same shift */
+    STEP_ALIKE = 8, /* they have something in common */
 };
 
 static void alignment_free(struct alignment *alignment)
@@ -312,23 +313,19 @@ static void step(struct alignment *alignment, uint32_t line, const float *before
             continue;
         const int64_t shift = shift_of(alignment, line, j);
         struct last *last = &alignment->lasts[(uint64_t)shift & (alignment->last_count - 1)];
-        const bool is_known = last->shift == shift;
-        const bool is_same = is_known && last->value + SAME_SHIFT >= before[j];
+        const bool is_same = last->shift == shift && last->value + SAME_SHIFT >= before[j];
         const float value = alignment->row[j] / (length * sqrtf(alignment->lengths[1][j])) +
                             (is_same ? last->value + SAME_SHIFT : before[j]);
         if (value > now[j + 1]) {
             now[j + 1] = value;
             steps[j] = STEP_BOTH;
         }
-        steps[j] |= is_same ? STEP_SAME : 0;
-        if (!is_known || value >= last->value) {
-            *last = (struct last){shift, value};
-            steps[j] |= STEP_LAST;
-        }
+        steps[j] |= STEP_ALIKE | (is_same ? STEP_SAME : 0);
+        *last = (struct last){shift, value};
     }
 }
 
-/* Go back to the two lines before with the same shift that were the last of it; false if there are
+/* Go back to the two lines before that may be one and have the same shift; false if there are
  * none. */
 static bool find_last(const struct alignment *alignment, uint32_t *line, uint32_t *new_line)
 {
@@ -338,7 +335,7 @@ static bool find_last(const struct alignment *alignment, uint32_t *line, uint32_
         const int64_t other = shift_of(alignment, *line - 1, *new_line - 1);
         *line -= other <= shift;
         *new_line -= other >= shift;
-        if (other == shift && alignment->steps[(size_t)*line * news + *new_line] & STEP_LAST)
+        if (other == shift && alignment->steps[(size_t)*line * news + *new_line] & STEP_ALIKE)
             return true;
     }
     return false;
