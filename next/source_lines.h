@@ -20,8 +20,8 @@ struct next_source {
     const uint32_t *of;                        /* for each instruction its place, or BAT_NONE */
 };
 
-/* Open the debug information of a program; if there is none, *program stays as it is. Fails with
- * BAT_ERR_MEMORY. */
+/* Open the debug information of a program; if there is none, or it is damaged, *program stays as it
+ * is. Fails with BAT_ERR_MEMORY and BAT_ERR_IO. */
 enum bat_code next_lines_open(struct next_program *program, const struct next_debug *debug,
                               struct bat_error *error);
 void next_lines_close(struct next_program *program);
