@@ -5,6 +5,7 @@
  *   FAULT_MEMORY=N   the N-th call of malloc, calloc, realloc or posix_memalign fails
  *   FAULT_FROM=N     the N-th and all later calls fail
  *   FAULT_STOP=1     with these, a debugger stops where the memory fails (SIGTRAP)
+ *   FAULT_NO_TREES=1 calls by tsearch() do not count
  *   FAULT_SHORT=N    the N-th call of read, pread, write, pwrite or copy_file_range for more
  *                    than one byte transfers one byte
  *   FAULT_COUNT=FILE at the end, the numbers of both kinds of calls are written to FILE
@@ -35,6 +36,8 @@ static bool is_ready;
 static bool stops;
 static ElfW(Addr) libdw_begin;
 static ElfW(Addr) libdw_end;
+static ElfW(Addr) tsearch_begin;
+static ElfW(Addr) tsearch_end;
 
 /* glibc's own names of the replaced functions; dlsym() would allocate. */
 void *__libc_malloc(size_t size);
@@ -64,8 +67,21 @@ static int find_libdw(struct dl_phdr_info *info, size_t size, void *unused)
     return 1;
 }
 
+static void find_tsearch(void)
+{
+    Dl_info info;
+    void *symbol;
+    void *place = dlsym(RTLD_DEFAULT, "tsearch");
+    if (!place || !dladdr1(place, &info, &symbol, RTLD_DL_SYMENT) || !symbol)
+        _exit(120);
+    tsearch_begin = (ElfW(Addr))place;
+    tsearch_end = tsearch_begin + ((const ElfW(Sym) *)symbol)->st_size;
+}
+
 __attribute__((constructor)) static void begin(void)
 {
+    if (number_of("FAULT_NO_TREES") != 0)
+        find_tsearch();
     dl_iterate_phdr(find_libdw, NULL);
     memory_fault = number_of("FAULT_MEMORY");
     memory_fault_from = number_of("FAULT_FROM");
@@ -89,14 +105,15 @@ __attribute__((destructor)) static void end(void)
     close(file);
 }
 
-static bool is_in_libdw(const void *caller)
+static bool is_left_out(const void *caller)
 {
-    return (ElfW(Addr))caller - libdw_begin < libdw_end - libdw_begin;
+    return (ElfW(Addr))caller - libdw_begin < libdw_end - libdw_begin ||
+           (ElfW(Addr))caller - tsearch_begin < tsearch_end - tsearch_begin;
 }
 
 static bool memory_fails(const void *caller)
 {
-    if (!is_ready || is_in_libdw(caller))
+    if (!is_ready || is_left_out(caller))
         return false;
     unsigned long number = atomic_fetch_add(&memory_calls, 1) + 1;
     if (number != memory_fault && (memory_fault_from == 0 || number < memory_fault_from))

@@ -41,6 +41,7 @@ import fixtures
 import perf_data
 import perf_scenes
 import stack_trace
+import test_next_lines
 import toolbox
 from test_stacks import pprof
 
@@ -106,7 +107,7 @@ def stepped(total, most=MOST):
 class Scenario:
     """A tool with its arguments, its input files, and the files that it may change."""
 
-    def __init__(self, name, tool, arguments, files, outputs=(), stdin=None, has_frames=False, kept=()):
+    def __init__(self, name, tool, arguments, files, outputs=(), stdin=None, has_frames=False, kept=(), base=None):
         self.name = name
         self.command = [str(toolbox.BIN / tool), *arguments]
         self.tool = pathlib.Path(tool).name
@@ -114,6 +115,7 @@ class Scenario:
         self.outputs = outputs  # names; those in files exist before the run
         self.stdin = stdin      # a path, or bytes that come from a pipe
         self.has_frames = has_frames  # it prints frames from debug information, some of which may be lost
+        self.base = base or {}  # variables for faults.c
         self.kept = kept        # outputs that may be there although the tool fails: what a store has already
         self.folder = None
 
@@ -454,6 +456,11 @@ def make_scenarios(folder):
     folded, stacks = debug_programs.get("folded-probes"), folder / "call-stacks"
     samples = stack_trace.record(folded.bolted("icf"), folded.command(folded.bolted("icf")))
     stack_trace.write_script(dict(list(samples.items())[:12]), stacks)
+    # Builds of which only their debug information tells what is the same.
+    lines = folder / "lines"
+    lines.mkdir()
+    test_next_lines.compile_both(lines, (test_next_lines.program(), test_next_lines.program((9,))), "gcc")
+    fixtures.recorded([str(lines / "old")], lines / "profile")
     maps = ["map", "map.csv", "map-section-hotness.csv", "map-128"]
     return [
         Scenario("dump", "batdump", ["app"], app),
@@ -498,6 +505,11 @@ def make_scenarios(folder):
                  ["input", "-p", "profile", "--for=next", "--format=autofdo", "-o", "o", "-q", "--threads=2"],
                  {**dict.fromkeys(("input", "next"), program.input), "profile": program.folder / "profile.pre",
                   "o": paths["old"]}, ["o"]),
+        # Without libdw's trees: see Scenario.faults().
+        Scenario("next-lines", "battranslate",
+                 ["one", "-p", "profile", "--for=next", "-o", "o.fdata", "-q", "--threads=2"],
+                 {"one": lines / "old", "next": lines / "new", "profile": lines / "profile", "o.fdata": paths["old"]},
+                 ["o.fdata"], base={"FAULT_NO_TREES": "1"}),
         Scenario("pprof", "battranslate", ["input", "-p", "profile", "--format=pprof", "-o", "o", "-q",
                                            "--threads=2"],
                  {"input": program.input, "profile": program.folder / "profile.pre",
@@ -584,7 +596,7 @@ class Faults(unittest.TestCase):
         count = self.folder / "count"
         for scenario in self.scenarios:
             # Freed memory is filled, so that its use is noticed.
-            base = {"LD_PRELOAD": LIBRARY, "MALLOC_PERTURB_": "165", "MALLOC_CHECK_": "3"}
+            base = {"LD_PRELOAD": LIBRARY, "MALLOC_PERTURB_": "165", "MALLOC_CHECK_": "3", **scenario.base}
             scenario.run(**base, FAULT_COUNT=str(count))
             total = int(count.read_text(encoding="ascii").split()[0])
             self.assertGreater(total, 0)
