@@ -117,6 +117,7 @@ KINDS = [
     Kind("starts of runs", binaries.starts_of_runs, ORIGINAL, 500),
     # The next build
     Kind("changed and renamed functions", builds.functions, FOR_NEXT, 500),
+    Kind("changed functions with lines", builds.lines, FOR_NEXT, 250),
     Kind("changed functions of one name", builds.statics, FOR_NEXT, 250),
     Kind("cold parts of a function", builds.fragments, FOR_NEXT, 500),
     Kind("blocks of a changed function", builds.blocks, FOR_NEXT, 500),

@@ -5,7 +5,8 @@ import struct
 
 import made_code
 import odd_elf
-from made_binaries import MOVE, NOP, RET, TEXT, text
+from leb128 import sleb, uleb
+from made_binaries import MOVE, NOP, RET, TEXT, abbreviation, line_table, text
 from odd_elf import MadeElf
 
 NEXT_TEXT = TEXT + 0x1230
@@ -20,6 +21,7 @@ class Code:
         self.symbols = []
         self.places = {}
         self.distances = []
+        self.lines = []
 
     def begin(self, name, binding=odd_elf.STB_GLOBAL):
         """A function begins, at a multiple of 16."""
@@ -32,6 +34,25 @@ class Code:
 
     def here(self, place):
         self.places[place] = len(self.bytes)
+
+    def line(self, number):
+        """What follows is from this line."""
+        self.lines.append((len(self.bytes), number))
+
+    def debug_sections(self):
+        """Debug information of one unit: its functions, which begin at their first line, and its lines."""
+        begin = dict(reversed(self.lines))
+        abbreviations = (abbreviation(1, 0x11, 1, 0x10, 0x17, 0x11, 0x01, 0x12, 0x07) +
+                         abbreviation(2, 0x2e, 0, 0x03, 0x08, 0x3b, 0x06, 0x11, 0x01, 0x12, 0x07) + b"\0")
+        body = struct.pack("<BIQQ", 1, 0, self.start, len(self.bytes)) + b"".join(
+            b"\2" + name.encode() + b"\0" + struct.pack("<IQQ", begin[offset], self.start + offset, size)
+            for name, offset, size, _ in self.symbols) + b"\0"
+        rows = b"\0\x09\x02" + struct.pack("<Q", self.start)
+        for (at, line), (before, last) in zip(self.lines, [(0, 1), *self.lines]):
+            rows += b"\2" + uleb(at - before) + b"\3" + sleb(line - last) + b"\1"
+        rows += b"\2" + uleb(len(self.bytes) - self.lines[-1][0]) + b"\0\1\1"
+        return {".debug_abbrev": abbreviations, ".debug_info": struct.pack("<IHIB", len(body) + 7, 4, 0, 8) + body,
+                ".debug_line": line_table(rows)}
 
     def add(self, number):
         """add $number, %eax"""
@@ -51,6 +72,8 @@ class Code:
         elf.code(".text", self.start, bytes(self.bytes))
         elf.symbols([(name, self.start + offset, size, 1, odd_elf.STT_FUNC, binding)
                      for name, offset, size, binding in sorted(self.symbols, key=lambda s: s[3] != odd_elf.STB_LOCAL)])
+        for name, content in self.debug_sections().items() if self.lines else ():
+            elf.section(name, odd_elf.SHT_PROGBITS, content)
         elf.write(path)
 
 
@@ -88,6 +111,26 @@ def functions(folder, n):
     def write(code, is_next, records):
         for i in range(n):
             branchy(code, f"g{i}" if is_next and i % 2 else f"f{i}", i, is_next, records)
+    both(folder, write)
+
+
+def lines(folder, n):
+    """Changed functions with debug information, of eleven lines each."""
+    def write(code, is_next, records):
+        for i in range(n):
+            code.begin(f"f{i}")
+            start = len(code.bytes)
+            for k in range(10):
+                code.line(20 * i + k + 1 + (is_next and k > 4))
+                code.add((i * 10 + k) * 7919 & 0x7fffffff)
+                if is_next and k == 4:
+                    code.bytes += MOVE
+                records.append(f"1 f{i} {code.to(EQUAL, (i, k)) - start:x} 1 f{i} {len(code.bytes) - start:x} 0 {k + 1}\n")
+            code.line(20 * i + 13)
+            for k in range(10):
+                code.here((i, k))
+            code.bytes += RET
+            code.end()
     both(folder, write)
 
 
