@@ -33,7 +33,7 @@
 #define WEIGHT_PROBE 4.0f
 #define WEIGHT_TESTED 3.0f /* what value the branch tests */
 #define WEIGHT_LINE 1.0f
-#define WEIGHT_INLINED 4.0f /* a line, and where its function is inlined */
+#define WEIGHT_INLINED 6.0f /* a line, and where its function is inlined */
 
 struct postings {
     uint32_t node; /* old ones first */
