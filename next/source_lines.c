@@ -47,6 +47,10 @@ void next_lines_close(struct next_program *program)
 
 #define KNOWN_NAMES 64u
 
+/* Of functions that are inlined in one another, so many count: each is a feature. Damaged debug
+ * information has hundreds. */
+#define FRAMES_MAX 32u
+
 struct known_name {
     const char *name;
     uint32_t hash;
@@ -99,7 +103,7 @@ static bool read_place(struct source_reading *reading, uint64_t address, uint32_
     *index = BAT_NONE;
     if (count == 0 || frames[0].line == 0)
         return true;
-    for (size_t i = count; i-- > 0;) {
+    for (size_t i = count < FRAMES_MAX ? count : FRAMES_MAX; i-- > 0;) {
         const struct next_place_in_source place = {.function = function_of(reading, &frames[i]),
                                                    .line = frames[i].line - frames[i].start_line,
                                                    .column = frames[i].column,
