@@ -26,7 +26,11 @@ enum bat_code next_lines_open(struct next_program *program, const struct next_de
         bat_debuginfo_open(debug->path, debug->file, &lines->debuginfo, error);
     if (code != BAT_OK) {
         free(lines);
-        return code == BAT_ERR_MEMORY || code == BAT_ERR_IO ? code : BAT_OK;
+        if (code != BAT_ERR_IO)
+            return code == BAT_ERR_MEMORY ? code : BAT_OK;
+        const struct bat_error why = *error;
+        return bat_fail(error, code, "debug information in %s: %s",
+                        debug->file ? debug->file : debug->path, why.message);
     }
     pthread_mutex_init(&lines->mutex, NULL);
     program->lines = lines;

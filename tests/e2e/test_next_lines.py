@@ -207,6 +207,14 @@ class Files(unittest.TestCase):
                 options = (f"--symbols={pair.folder / 'copy'}",)
             self.assertEqual(carried(pair, *options)[1], expected)
 
+    def test_missing(self):
+        """A debug file that is named and cannot be read is an error that names it."""
+        pair = build(self, (program(), program((0, 1), ("STEPS",))), CLANG)
+        done, made = carried(pair, f"--original={pair.folder / 'old'}", f"--debug-file={pair.folder / 'none'}", status=1)
+        self.assertIsNone(made)
+        self.assertEqual(done.stderr.splitlines(), [f"battranslate: {pair.folder / 'new'}: debug information in {pair.folder / 'none'}: "
+                                                    "cannot be opened: No such file or directory"])
+
     def test_threads(self):
         """Any number of threads, which ask about many functions."""
         pair = build(self, [several(text, 40) for text in (program(), program((0, 1), ("STEPS",)))], CLANG)
