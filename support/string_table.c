@@ -21,8 +21,8 @@ void bat_strings_free(struct bat_strings *strings)
 static bool equals(const struct bat_strings *strings, uint32_t number, const char *string,
                    size_t size)
 {
-    const char *name = bat_strings_get(strings, number);
-    return strncmp(name, string, size) == 0 && name[size] == '\0';
+    return bat_strings_length(strings, number) == size &&
+           memcmp(bat_strings_get(strings, number), string, size) == 0;
 }
 
 static uint32_t find_slot(const struct bat_strings *strings, const char *string, size_t size)
@@ -39,7 +39,7 @@ static void fill_slots(struct bat_strings *strings)
 {
     for (uint32_t i = 0; i < strings->count; i++) {
         const char *name = bat_strings_get(strings, i);
-        strings->slots[find_slot(strings, name, strlen(name))] = i + 1;
+        strings->slots[find_slot(strings, name, bat_strings_length(strings, i))] = i + 1;
     }
 }
 
@@ -107,7 +107,8 @@ enum bat_code bat_strings_add_all(struct bat_strings *strings, const struct bat_
     for (uint32_t i = 0; i < from->count && code == BAT_OK; i++) {
         const char *string = bat_strings_get(from, i);
         uint32_t ignored;
-        code = bat_strings_add(strings, string, strlen(string), numbers ? &numbers[i] : &ignored);
+        code = bat_strings_add(strings, string, bat_strings_length(from, i),
+                               numbers ? &numbers[i] : &ignored);
     }
     return code;
 }

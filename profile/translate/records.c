@@ -148,12 +148,6 @@ const char *bat_records_name(const struct bat_records *records, uint32_t name, b
 
 /* --- fdata inputs ------------------------------------------------------------------------- */
 
-/* The binary's functions by escaped name. */
-struct name_index {
-    struct bat_strings names;
-    uint32_t *functions; /* for each name: the first function with it and a table, else the first */
-};
-
 /*
  * The code that BOLT wrote anew has the name in profiles. The old code, which some binaries still
  * have, may get the same name from the input binary.
@@ -164,67 +158,72 @@ static bool is_better(const struct bat_records *records, uint32_t function, uint
            records->tables[function] != BAT_NONE;
 }
 
-static enum bat_code index_names(const struct bat_records *records, struct name_index *index)
+/* Find the functions that have a name of an fdata input: of each name the first one with a table,
+ * else the first. Linear in all functions. */
+static enum bat_code find_named(const struct bat_records *records, const struct bat_strings *names,
+                                uint32_t *numbers)
 {
-    index->functions = malloc(((size_t)records->function_count + 1) * sizeof(*index->functions));
     size_t capacity = 0;
     char *buffer = NULL;
-    enum bat_code code = index->functions ? BAT_OK : BAT_ERR_MEMORY;
-    for (uint32_t i = 0; i < records->function_count && code == BAT_OK; i++) {
+    memset(numbers, 0xff, names->count * sizeof(*numbers));
+    for (uint32_t i = 0; i < records->function_count; i++) {
         const char *name = records->symbols[i].name;
         size_t length = strlen(name);
         if (!bat_reserve(&buffer, &capacity, 0, BAT_NAME_ESCAPED_BYTE * length + 1, 1) || !buffer) {
-            code = BAT_ERR_MEMORY;
-            break;
+            free(buffer);
+            return BAT_ERR_MEMORY;
         }
-        uint32_t before = index->names.count;
-        uint32_t number;
         size_t size = (size_t)(bat_escape_name(buffer, name, length) - buffer);
-        code = bat_strings_add(&index->names, buffer, size, &number);
-        if (code == BAT_OK && (number == before || is_better(records, i, index->functions[number])))
-            index->functions[number] = i;
+        uint32_t number = bat_strings_find(names, buffer, size);
+        if (number != BAT_NONE &&
+            (numbers[number] == BAT_NONE || is_better(records, i, numbers[number])))
+            numbers[number] = i;
     }
     free(buffer);
-    return code;
+    return BAT_OK;
 }
 
-static int compare_names(const void *left, const void *right, void *names)
-{
-    return strcmp(bat_strings_get(names, *(const uint32_t *)left),
-                  bat_strings_get(names, *(const uint32_t *)right));
-}
+/* A name that no function has. */
+struct other_name {
+    const char *name;
+    uint32_t number; /* in the input */
+};
 
 /*
- * For each name of an fdata input, find or make its name in the records. New names are added in
- * alphabetical order, because records are sorted by them and must not depend on the order of
- * reading.
+ * Make the names of an fdata input that no function has. They are added in alphabetical order,
+ * because records are sorted by them and must not depend on the order of reading.
  */
-static enum bat_code map_names(struct bat_records *records, const struct bat_strings *names,
-                               const struct name_index *index, uint32_t *numbers)
+static enum bat_code add_others(struct bat_records *records, const struct bat_strings *names,
+                                uint32_t *numbers)
 {
-    uint32_t *order = bat_sorted_order(names->count, compare_names, names);
-    enum bat_code code = order ? BAT_OK : BAT_ERR_MEMORY;
-    for (uint32_t i = 0; i < names->count && code == BAT_OK; i++) {
-        uint32_t *number = &numbers[order[i]];
-        const char *name = bat_strings_get(names, order[i]);
-        uint32_t known = bat_strings_find(&index->names, name, strlen(name));
-        if (known != BAT_NONE) {
-            *number = index->functions[known];
-        } else if (strcmp(name, "[unknown]") == 0) {
+    struct other_name *others = bat_array_new(names->count, sizeof(*others));
+    enum bat_code code = others ? BAT_OK : BAT_ERR_MEMORY;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < names->count && others; i++)
+        if (numbers[i] == BAT_NONE)
+            others[count++] = (struct other_name){bat_strings_get(names, i), i};
+    if (others)
+        BAT_SORT_BY(others, count, name);
+    for (uint32_t i = 0; i < count && code == BAT_OK; i++) {
+        uint32_t *number = &numbers[others[i].number];
+        if (strcmp(others[i].name, "[unknown]") == 0) {
             *number = BAT_NAME_UNKNOWN;
-        } else {
-            code = bat_strings_add(&records->extra_names, name, strlen(name), number);
-            *number += records->function_count;
+            continue;
         }
+        code =
+            bat_strings_add(&records->extra_names, others[i].name, strlen(others[i].name), number);
+        *number += records->function_count;
     }
-    free(order);
+    free(others);
     return code;
 }
 
 static enum bat_code add_renamed(struct bat_counts *counts, const struct bat_counts *from,
                                  const uint32_t *numbers)
 {
-    enum bat_code code = BAT_OK;
+    struct bat_counts_batch batch = {.count = 0};
+    enum bat_code code =
+        from->count == 0 ? BAT_OK : bat_counts_expect(counts, counts->count + from->count);
     for (uint32_t i = 0; i < from->count && code == BAT_OK; i++) {
         const uint64_t *item = bat_counts_item(from, i);
         uint64_t key[BAT_COUNTS_MAX_WORDS];
@@ -232,9 +231,9 @@ static enum bat_code add_renamed(struct bat_counts *counts, const struct bat_cou
             key[word] = bat_fdata_word((uint32_t)(item[word] >> 32), numbers[(uint32_t)item[word]]);
             key[word + 1] = item[word + 1];
         }
-        code = bat_counts_add(counts, key, item[from->words], item[from->words + 1]);
+        code = bat_counts_add_later(counts, &batch, key, item[from->words], item[from->words + 1]);
     }
-    return code;
+    return code ? code : bat_counts_flush(counts, &batch);
 }
 
 /* fdata must match the records: of a BOLTed binary or not, and of branches or of samples. */
@@ -265,14 +264,11 @@ enum bat_code bat_records_add_fdata(struct bat_records *records, const struct ba
     if (!fdata->seen)
         return BAT_OK;
     BAT_TRY(check_header(records, fdata, error));
-    struct name_index index = {0};
     uint32_t *numbers = malloc(((size_t)fdata->names.count + 1) * sizeof(*numbers));
-    enum bat_code code = numbers ? index_names(records, &index) : BAT_ERR_MEMORY;
-    code = code ? code : map_names(records, &fdata->names, &index, numbers);
+    enum bat_code code = numbers ? find_named(records, &fdata->names, numbers) : BAT_ERR_MEMORY;
+    code = code ? code : add_others(records, &fdata->names, numbers);
     code = code ? code : add_renamed(&records->branches, &fdata->branches, numbers);
     code = code ? code : add_renamed(&records->samples, &fdata->samples, numbers);
     free(numbers);
-    bat_strings_free(&index.names);
-    free(index.functions);
     return bat_counts_fail(error, code, "the fdata records");
 }
