@@ -17,6 +17,7 @@ struct writing {
     uint64_t *arrivals;         /* for each unit: counts of records that enter it at its start */
     struct bat_sort_key *slots; /* PLT entries of the new program: name and function, by the name */
     size_t slot_count;
+    struct bat_counts_batch batch; /* records that are added together */
     enum bat_code code;
 };
 
@@ -48,6 +49,11 @@ static uint64_t word_of(struct writing *writing, uint32_t function)
     return bat_fdata_word(BAT_KIND_SYMBOL, writing->names[function]);
 }
 
+static enum bat_code records_fail(const struct writing *writing, enum bat_code code)
+{
+    return bat_counts_fail(writing->carrying->error, code, "the records");
+}
+
 static void write_record(struct writing *writing, uint32_t from, uint32_t from_offset, uint32_t to,
                          uint32_t to_offset, uint64_t count, uint64_t mispredictions)
 {
@@ -59,10 +65,9 @@ static void write_record(struct writing *writing, uint32_t from, uint32_t from_o
         program->first_part[program->unit_of[to]] == to)
         writing->arrivals[program->unit_of[to]] += count;
     if (writing->code == BAT_OK)
-        writing->code = bat_counts_fail(
-            writing->carrying->error,
-            bat_counts_add(&writing->profile->fdata.branches, key, count, mispredictions),
-            "the records");
+        writing->code = records_fail(
+            writing, bat_counts_add_later(&writing->profile->fdata.branches, &writing->batch, key,
+                                          count, mispredictions));
     writing->profile->sum += count;
     writing->profile->counters.fdata_records++;
 }
@@ -344,15 +349,21 @@ enum bat_code next_write_records(struct next_carrying *carrying, struct bat_prof
         memset(writing.names, 0xff, ((size_t)functions + 1) * sizeof(*writing.names));
         if (carrying->origin_count > 1)
             qsort(carrying->origins, carrying->origin_count, sizeof(*carrying->origins), by_place);
+        struct bat_counts *branches = &profile->fdata.branches;
         if (!profile->fdata.seen)
-            profile->fdata.branches = bat_counts_new(4);
+            *branches = bat_counts_new(4);
         profile->fdata.seen = true;
+        writing.code = records_fail(
+            &writing,
+            bat_counts_expect(branches, branches->count + carrying->records.branches.count));
         writing.unknown = add_name(&writing, "[unknown]");
         write_same(&writing);
         for (uint32_t i = 0; i < carrying->news.unit_count && writing.code == BAT_OK; i++)
             if (carrying->counts[i])
                 write_inferred(&writing, i);
         write_entries(&writing);
+        if (writing.code == BAT_OK)
+            writing.code = records_fail(&writing, bat_counts_flush(branches, &writing.batch));
     }
     BAT_FREE_ALL(writing.names, writing.arrivals, slots);
     return writing.code;
