@@ -8,16 +8,19 @@
 #include "signature.h"
 #include "spec/array.h"
 #include "support/key_sort.h"
+#include "support/parallel.h"
 
 /* A group of namesakes with more members than this on one side is not compared all with all. */
 #define NAMESAKES_MAX 64u
 #define NAMESAKE_MIN 0.2f
+#define STRETCH 4u /* groups that a thread reads at a time */
 
 /* A name of a unit. */
 struct naming {
     uint64_t name; /* hash */
     uint32_t unit;
     bool is_new;
+    struct next_signature *signature; /* where that of the unit is kept once it was made */
 };
 
 struct function_matching {
@@ -52,7 +55,7 @@ static uint64_t hash_name(const char *name, size_t length)
 static bool add_name(struct function_matching *matching, uint64_t name, uint32_t unit, bool is_new)
 {
     return BAT_APPEND(matching->names, matching->count, matching->capacity,
-                      (struct naming){name, unit, is_new});
+                      (struct naming){.name = name, .unit = unit, .is_new = is_new});
 }
 
 static bool is_paired(const struct function_matching *matching, bool is_new, uint32_t unit)
@@ -151,8 +154,9 @@ static enum bat_code sort_names(struct function_matching *matching)
         sorted[i] = (struct bat_sort_key){sorted[i].value, sorted[i].key};
     sorted = bat_sort_keys(sorted, sorted == keys ? spare : keys, matching->count);
     for (size_t i = 0; i < matching->count; i++)
-        matching->names[i] = (struct naming){sorted[i].key, (uint32_t)sorted[i].value,
-                                             (bool)(sorted[i].value >> 32)};
+        matching->names[i] = (struct naming){.name = sorted[i].key,
+                                             .unit = (uint32_t)sorted[i].value,
+                                             .is_new = (bool)(sorted[i].value >> 32)};
     free(keys);
     return BAT_OK;
 }
@@ -222,6 +226,7 @@ enum bat_code next_find_places(struct next_program *old_program, struct next_pro
 
 /* --- Namesakes ------------------------------------------------------------------------------ */
 
+/* Units of one name, the new ones behind the old ones. */
 struct namesakes {
     const struct naming *olds;
     const struct naming *news;
@@ -230,48 +235,74 @@ struct namesakes {
     bool has_run;
 };
 
-static enum bat_code compare_namesakes(struct function_matching *matching,
-                                       const struct namesakes *group,
-                                       struct next_candidate *candidates, size_t *count)
+/* The namesakes from first on that are not paired. The names of those that are get lost. */
+static struct namesakes take_group(struct function_matching *matching, size_t first, size_t *end)
 {
-    struct next_signature news[NAMESAKES_MAX] = {0};
-    enum bat_code code = BAT_OK;
-    for (uint32_t k = 0; k < group->new_count && code == BAT_OK; k++)
-        code = next_signature_make(matching->programs[1], group->news[k].unit, &news[k],
-                                   matching->error);
-    for (uint32_t i = 0; i < group->old_count && code == BAT_OK; i++) {
-        struct next_signature old;
-        code =
-            next_signature_make(matching->programs[0], group->olds[i].unit, &old, matching->error);
-        for (uint32_t k = 0; k < group->new_count && code == BAT_OK; k++)
-            candidates[(*count)++] = (struct next_candidate){
-                next_signature_compare(&old, &news[k]), group->olds[i].unit, group->news[k].unit};
-        next_signature_free(&old);
+    struct naming *names = matching->names;
+    struct namesakes group = {.olds = names + first, .has_run = !matching->measured};
+    size_t kept = first;
+    for (*end = first; *end < matching->count && names[*end].name == names[first].name; ++*end) {
+        const struct naming name = names[*end];
+        if (is_paired(matching, name.is_new, name.unit))
+            continue;
+        group.old_count += !name.is_new;
+        group.new_count += name.is_new;
+        group.has_run =
+            group.has_run || (!name.is_new && has_samples(matching->measured, name.unit));
+        /* names[first].name is needed until the end of the group: it is the same. */
+        names[kept++] = name;
     }
-    for (uint32_t k = 0; k < group->new_count; k++)
-        next_signature_free(&news[k]);
+    group.news = group.olds + group.old_count;
+    return group;
+}
+
+/* The only ones of a name are paired however unlike they are, and those that never ran in their
+ * order. */
+static bool is_compared(const struct namesakes *group)
+{
+    return group->has_run && (group->old_count > 1 || group->new_count > 1);
+}
+
+static bool is_few(const struct namesakes *group)
+{
+    return group->old_count <= NAMESAKES_MAX && group->new_count <= NAMESAKES_MAX;
+}
+
+/* Make the signatures of a group that are not there yet. */
+static enum bat_code make_signatures(const struct function_matching *matching,
+                                     const struct namesakes *group, struct bat_error *error)
+{
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; i < group->old_count + group->new_count && code == BAT_OK; i++) {
+        const struct naming *name = &group->olds[i];
+        if (!name->signature->tokens)
+            code = next_signature_make(matching->programs[name->is_new], name->unit,
+                                       name->signature, error);
+    }
     return code;
 }
 
-/* Pair the most alike first. The only ones of a name are paired however unlike they are, and those
- * that never ran in their order. */
+/* Pair the most alike first. */
 static enum bat_code pair_namesakes(struct function_matching *matching,
                                     const struct namesakes *group, enum next_how how)
 {
     uint32_t fewer = group->old_count < group->new_count ? group->old_count : group->new_count;
-    if ((group->old_count == 1 && group->new_count == 1) || !group->has_run) {
+    if (!is_compared(group))
         for (uint32_t i = 0; i < fewer; i++)
             next_pair(matching->pairs, group->olds[i].unit, group->news[i].unit, how);
-        return BAT_OK;
-    }
-    if (group->old_count > NAMESAKES_MAX || group->new_count > NAMESAKES_MAX)
+    if (fewer == 0 || !is_compared(group) || !is_few(group))
         return BAT_OK;
     struct next_candidate *candidates =
-        malloc((size_t)group->old_count * group->new_count * sizeof(*candidates) + 1);
+        malloc((size_t)group->old_count * group->new_count * sizeof(*candidates));
     size_t count = 0;
     if (!candidates)
         return fail_memory(matching);
-    enum bat_code code = compare_namesakes(matching, group, candidates, &count);
+    enum bat_code code = make_signatures(matching, group, matching->error);
+    for (uint32_t i = 0; i < group->old_count && code == BAT_OK; i++)
+        for (uint32_t k = 0; k < group->new_count; k++)
+            candidates[count++] = (struct next_candidate){
+                next_signature_compare(group->olds[i].signature, group->news[k].signature),
+                group->olds[i].unit, group->news[k].unit};
     qsort(candidates, count, sizeof(*candidates), next_by_likeness);
     for (size_t i = 0; i < count && code == BAT_OK; i++) {
         const struct next_candidate *all = &candidates[i];
@@ -283,37 +314,75 @@ static enum bat_code pair_namesakes(struct function_matching *matching,
     return code;
 }
 
+/* Leave out names of units that are paired, and names that a unit has twice. Give the others places
+ * for signatures. */
+static void drop_names(struct function_matching *matching, struct next_signature *signatures)
+{
+    struct naming *names = matching->names;
+    size_t kept = 0;
+    for (size_t i = 0; i < matching->count; i++) {
+        const struct naming name = names[i];
+        bool is_double = kept > 0 && names[kept - 1].name == name.name &&
+                         names[kept - 1].unit == name.unit && names[kept - 1].is_new == name.is_new;
+        if (is_double || is_paired(matching, name.is_new, name.unit))
+            continue;
+        names[kept] = name;
+        names[kept].signature = &signatures[kept];
+        kept++;
+    }
+    matching->count = kept;
+}
+
+/* Groups that will be compared, if no other name pairs their units. */
+struct comparing {
+    const struct function_matching *matching;
+    struct namesakes *groups;
+    size_t count;
+    size_t capacity;
+};
+
+static enum bat_code make_some(void *context, size_t item, unsigned thread, struct bat_error *error)
+{
+    const struct comparing *comparing = context;
+    (void)thread;
+    return make_signatures(comparing->matching, &comparing->groups[item], error);
+}
+
+/* Read what will be compared in several threads: that takes most of the time. */
+static enum bat_code read_namesakes(struct function_matching *matching)
+{
+    struct comparing comparing = {.matching = matching};
+    enum bat_code code = BAT_OK;
+    for (size_t first = 0, end; first < matching->count && code == BAT_OK; first = end) {
+        const struct namesakes group = take_group(matching, first, &end);
+        if (group.old_count > 0 && group.new_count > 0 && is_compared(&group) && is_few(&group) &&
+            !BAT_APPEND(comparing.groups, comparing.count, comparing.capacity, group))
+            code = fail_memory(matching);
+    }
+    if (code == BAT_OK)
+        code = bat_parallel_try(comparing.count, STRETCH, matching->programs[1]->threads, make_some,
+                                &comparing, matching->error);
+    free(comparing.groups);
+    return code;
+}
+
 /* Pair the namesakes among the names; units may have several names. */
 static enum bat_code pair_names(struct function_matching *matching, enum next_how how)
 {
-    enum bat_code code = sort_names(matching);
+    const size_t count = matching->count;
+    struct next_signature *signatures = calloc(count + 1, sizeof(*signatures));
+    enum bat_code code = signatures ? sort_names(matching) : fail_memory(matching);
+    if (code == BAT_OK) {
+        drop_names(matching, signatures);
+        code = read_namesakes(matching);
+    }
     for (size_t first = 0, end; first < matching->count && code == BAT_OK; first = end) {
-        size_t kept = first;
-        size_t news = SIZE_MAX;
-        bool has_run = !matching->measured;
-        for (end = first;
-             end < matching->count && matching->names[end].name == matching->names[first].name;
-             end++) {
-            const struct naming name = matching->names[end];
-            bool is_double = kept > first && matching->names[kept - 1].unit == name.unit &&
-                             matching->names[kept - 1].is_new == name.is_new;
-            if (is_double || is_paired(matching, name.is_new, name.unit))
-                continue;
-            if (name.is_new && news == SIZE_MAX)
-                news = kept;
-            has_run = has_run || (!name.is_new && has_samples(matching->measured, name.unit));
-            /* matching->names[first].name is needed until the end of the group: it is the same. */
-            matching->names[kept++] = name;
-        }
-        if (news == SIZE_MAX || news == first)
-            continue;
-        const struct namesakes group = {.olds = matching->names + first,
-                                        .news = matching->names + news,
-                                        .old_count = (uint32_t)(news - first),
-                                        .new_count = (uint32_t)(kept - news),
-                                        .has_run = has_run};
+        const struct namesakes group = take_group(matching, first, &end);
         code = pair_namesakes(matching, &group, how);
     }
+    for (size_t i = 0; i < count && signatures; i++)
+        next_signature_free(&signatures[i]);
+    free(signatures);
     matching->count = 0;
     return code;
 }
