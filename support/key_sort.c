@@ -15,7 +15,7 @@
 #define HIGHEST_BITS 13u
 
 /* Up to this many keys are inserted one by one, or so many behind keys that are sorted. */
-#define FEW 64u
+#define FEW 32u
 #define FEW_BEHIND 16u
 
 /* How many of the first keys are sorted. */
@@ -99,8 +99,8 @@ radix_sort(struct bat_sort_key *keys, struct bat_sort_key *spare, size_t count)
 
 /*
  * One pass by the highest bits, with about as many values as there are keys, puts these near their
- * places in spare; each value's keys are sorted there. False if more than half of the keys have the
- * same value: they are as before.
+ * places in spare: where a value has many keys these are sorted, and the others are inserted. False
+ * if more than half of the keys have the same value: they are as before.
  */
 __attribute__((noinline)) static bool sort_by_highest(struct bat_sort_key *keys,
                                                       struct bat_sort_key *spare, size_t count)
@@ -115,19 +115,19 @@ __attribute__((noinline)) static bool sort_by_highest(struct bat_sort_key *keys,
     memset(places, 0, sizeof(places[0]) << width);
     for (size_t i = 0; i < count; i++)
         places[keys[i].key >> shift & mask]++;
-    if (set_places(places, mask + 1) > count / 2)
+    const size_t most = set_places(places, mask + 1);
+    if (most > count / 2)
         return false;
     for (size_t i = 0; i < count; i++)
         spare[places[keys[i].key >> shift & mask]++] = keys[i];
     size_t first = 0;
-    for (size_t value = 0; value <= mask; first = places[value++]) {
+    for (size_t value = 0; value <= mask && most > FEW; first = places[value++]) {
         const size_t size = places[value] - first;
-        const size_t sorted = count_sorted(spare + first, size);
-        if (size <= FEW)
-            insert_keys(spare + first, sorted, size);
-        else if (sorted < size && radix_sort(spare + first, keys + first, size) == keys + first)
+        if (size > FEW && count_sorted(spare + first, size) < size &&
+            radix_sort(spare + first, keys + first, size) == keys + first)
             memcpy(spare + first, keys + first, size * sizeof(*keys));
     }
+    insert_keys(spare, 1, count);
     return true;
 }
 
