@@ -160,19 +160,17 @@ static enum bat_code add_table(struct unit_reading *reading, const struct code_s
 }
 
 /* Find which blocks of a part, from the unit's block first on, end in a jump by which table. */
-static enum bat_code read_tables(struct unit_reading *reading, uint32_t function, uint32_t first)
+static enum bat_code read_tables(struct unit_reading *reading, uint32_t function,
+                                 const struct code_sweep *sweep, uint32_t first)
 {
     struct next_unit *unit = reading->unit;
     /* Jumps may share a table, and each has its entries: compilers make few for what code there is.
      */
     uint64_t most = unit->target_count + ENTRIES_MIN +
                     (uint64_t)ENTRIES_FACTOR * reading->program->all[function].size;
-    struct code_sweep sweep;
-    enum bat_code code =
-        code_sweep_function(reading->program->reader, function, &sweep, reading->error);
     uint32_t at = first;
-    for (uint32_t i = 0; i < sweep.count && code == BAT_OK && !sweep.obstacle; i++) {
-        const struct code_instruction *jump = &sweep.all[i];
+    for (uint32_t i = 0; i < sweep->count; i++) {
+        const struct code_instruction *jump = &sweep->all[i];
         if (jump->kind != BAT_INSTRUCTION_INDIRECT_JUMP || jump->table == 0)
             continue;
         while (at + 1 < unit->block_count && unit->blocks[at + 1].start <= jump->offset)
@@ -180,26 +178,22 @@ static enum bat_code read_tables(struct unit_reading *reading, uint32_t function
         uint32_t index = 0;
         uint32_t base = unit->target_count;
         uint32_t count;
-        code_table_targets(&sweep, &sweep.tables[jump->table - 1], NULL, 0, &count);
+        code_table_targets(sweep, &sweep->tables[jump->table - 1], NULL, 0, &count);
         if (base + (uint64_t)count > most)
             continue;
-        code = add_table(reading, &sweep, &sweep.tables[jump->table - 1], &index);
-        if (code != BAT_OK)
-            break;
+        BAT_TRY(add_table(reading, sweep, &sweep->tables[jump->table - 1], &index));
         unit->blocks[at].table = index;
         for (uint32_t k = base; k < unit->target_count; k++)
             unit->targets[k] = next_block_at(reading->program, unit, function, unit->targets[k]);
     }
-    code_sweep_free(&sweep);
-    return code;
+    return BAT_OK;
 }
 
 /* Find the tables of a part's indirect jumps. */
 static enum bat_code find_tables_aarch64(struct unit_reading *reading, uint32_t function,
-                                         const struct bat_code_graph *graph)
+                                         const struct code_sweep *sweep)
 {
-    reading->split_count = 0;
-    if (!next_read_tables_aarch64(reading->program, function, graph, &reading->read_tables))
+    if (!next_read_tables_aarch64(reading->program, function, sweep, &reading->read_tables))
         return fail_memory(reading);
     for (uint32_t i = 0; i < reading->read_tables.count; i++) {
         const struct next_read_table *table = &reading->read_tables.all[i];
@@ -261,16 +255,15 @@ static enum bat_code add_block(struct unit_reading *reading, uint32_t function,
     return code;
 }
 
-/* Blocks of the graph, taken apart where jump tables lead to that BOLT does not read. */
+/* Blocks, taken apart where jump tables lead to that BOLT does not read. */
 static enum bat_code add_blocks(struct unit_reading *reading, uint32_t function,
-                                const struct bat_code_graph *graph)
+                                const struct bat_code_blocks *blocks)
 {
     uint32_t target = 0;
     enum bat_code code = BAT_OK;
-    for (uint32_t i = 0; i < graph->blocks.count && code == BAT_OK; i++) {
-        const struct bat_code_block *from = &graph->blocks.all[i];
-        uint32_t end =
-            i + 1 < graph->blocks.count ? graph->blocks.all[i + 1].start : graph->blocks.size;
+    for (uint32_t i = 0; i < blocks->count && code == BAT_OK; i++) {
+        const struct bat_code_block *from = &blocks->all[i];
+        uint32_t end = i + 1 < blocks->count ? from[1].start : blocks->size;
         uint32_t start = from->start;
         for (; target < reading->split_count && code == BAT_OK; target++) {
             if (reading->splits[target] <= start)
@@ -493,22 +486,25 @@ static enum bat_code skip_padding(struct unit_reading *reading)
 
 static enum bat_code read_part(struct unit_reading *reading, uint32_t function)
 {
-    struct bat_code_graph graph;
-    uint32_t first = reading->unit->block_count;
+    struct code_sweep sweep;
+    struct bat_code_blocks blocks = {0};
+    const uint32_t first = reading->unit->block_count;
+    const bool is_aarch64 = bat_elf_machine(reading->program->elf) == EM_AARCH64;
     reading->pages = (struct next_pages){.known = 0};
-    BAT_TRY(bat_code_graph(reading->program->reader, function, &graph, reading->error));
-    enum bat_code code = BAT_OK;
+    enum bat_code code =
+        code_sweep_function(reading->program->reader, function, &sweep, reading->error);
+    code = code ? code : code_build_blocks(&sweep, &blocks, reading->error);
     bool has_jump = false;
-    for (uint32_t i = 0; i < graph.kept_count; i++)
-        has_jump |= graph.kept[i].kind == BAT_INSTRUCTION_INDIRECT_JUMP;
-    bool is_aarch64 = bat_elf_machine(reading->program->elf) == EM_AARCH64;
-    if (has_jump && is_aarch64)
-        code = find_tables_aarch64(reading, function, &graph);
-    code = code ? code : add_blocks(reading, function, &graph);
-    bat_code_graph_free(&graph);
+    for (uint32_t i = 0; i < sweep.count && blocks.count > 0; i++)
+        has_jump |= sweep.all[i].kind == BAT_INSTRUCTION_INDIRECT_JUMP;
+    if (code == BAT_OK && has_jump && is_aarch64)
+        code = find_tables_aarch64(reading, function, &sweep);
+    code = code ? code : add_blocks(reading, function, &blocks);
     if (code == BAT_OK && has_jump)
         code = is_aarch64 ? attach_tables_aarch64(reading, function)
-                          : read_tables(reading, function, first);
+                          : read_tables(reading, function, &sweep, first);
+    bat_code_blocks_free(&blocks);
+    code_sweep_free(&sweep);
     next_read_tables_free(&reading->read_tables);
     reading->split_count = 0;
     return code;

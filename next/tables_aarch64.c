@@ -405,10 +405,10 @@ static bool read_table(struct code_before *before, uint32_t jump, struct next_re
 }
 
 bool next_read_tables_aarch64(const struct next_program *program, uint32_t function,
-                              const struct bat_code_graph *graph, struct next_read_tables *tables)
+                              const struct code_sweep *sweep, struct next_read_tables *tables)
 {
     struct code_before before = {.program = program, .function = &program->all[function]};
-    uint64_t size = graph->blocks.size;
+    uint64_t size = sweep->size;
     before.bytes = code_bytes(program->reader, before.function->address, &size);
     if (!before.bytes)
         return true;
@@ -421,11 +421,11 @@ bool next_read_tables_aarch64(const struct next_program *program, uint32_t funct
     bool is_fine = before.sources != NULL;
     if (is_fine)
         find_sources(&before);
-    for (uint32_t i = 0; i < graph->kept_count && is_fine; i++) {
+    for (uint32_t i = 0; i < sweep->count && is_fine; i++) {
         struct next_read_table table;
-        if (graph->kept[i].kind != BAT_INSTRUCTION_INDIRECT_JUMP)
+        if (sweep->all[i].kind != BAT_INSTRUCTION_INDIRECT_JUMP)
             continue;
-        is_fine = read_table(&before, graph->kept[i].offset, &table) &&
+        is_fine = read_table(&before, sweep->all[i].offset, &table) &&
                   BAT_GROW(tables->all, tables->count, tables->capacity);
         if (is_fine)
             tables->all[tables->count++] = table;

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "binary/code/sweep.h"
 #include "program.h"
 
 /* A jump table: where each of its entries leads. */
@@ -21,10 +22,10 @@ struct next_read_tables {
 };
 
 /*
- * Find where the indirect jumps of a function lead, of which graph is the graph. *tables is empty
+ * Find where the indirect jumps of a function lead, which was decoded. *tables is empty
  * at first; the caller frees it with next_read_tables_free(), also after a failure. False without
  * memory. Linear in the code and the tables.
  */
 bool next_read_tables_aarch64(const struct next_program *program, uint32_t function,
-                              const struct bat_code_graph *graph, struct next_read_tables *tables);
+                              const struct code_sweep *sweep, struct next_read_tables *tables);
 void next_read_tables_free(struct next_read_tables *tables);

@@ -133,14 +133,14 @@ static void read_table(const struct code *code, const void *data, size_t size,
     struct bat_elf *elf;
     struct bat_error error;
     struct next_program program;
-    struct bat_code_graph graph;
+    struct code_sweep sweep;
     elf = open_elf(path);
     assert_ok(next_program_open(elf, NULL, 1, &program, &error));
-    assert_ok(bat_code_graph(program.reader, 0, &graph, &error));
+    assert_ok(code_sweep_function(program.reader, 0, &sweep, &error));
     *tables = (struct next_read_tables){.count = 0};
-    assert_true(next_read_tables_aarch64(&program, 0, &graph, tables));
+    assert_true(next_read_tables_aarch64(&program, 0, &sweep, tables));
     assert_int_equal(tables->count, 1);
-    bat_code_graph_free(&graph);
+    code_sweep_free(&sweep);
     next_program_free(&program);
 }
 
