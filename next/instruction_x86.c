@@ -463,7 +463,7 @@ static void describe(struct description *description, const ZydisDecodedOperand 
 
 /* --- Instructions that are known ------------------------------------------------------------- */
 
-#define LINKED_BITS 32u /* of what the linker fills in, at least */
+#define LINKED_MIN 5u /* bytes of an instruction that the linker fills a number of 32 bits in */
 
 /* The bytes of the number at the end of a branch. */
 static size_t target_size(const struct bat_instruction *plain)
@@ -471,20 +471,22 @@ static size_t target_size(const struct bat_instruction *plain)
     return plain->length < 4 ? 1 : 4;
 }
 
-/* True if the description of an instruction, but for a branch's target, is the same everywhere in
- * the program. */
-static bool is_same_everywhere(const struct next_program *program,
-                               const ZydisDecodedInstruction *decoded,
+/* True if the linker has filled a number in an instruction, other than a branch's target. */
+static bool is_linked(const struct next_program *program, const struct bat_instruction *plain,
+                      uint64_t address)
+{
+    return !bat_kind_has_target(plain->kind) && plain->length >= LINKED_MIN &&
+           next_is_linked(program, address, plain->length);
+}
+
+/* True if the description of an instruction that the linker has not filled in, but for a branch's
+ * target, is the same everywhere in the program. */
+static bool is_same_everywhere(const ZydisDecodedInstruction *decoded,
                                const struct bat_instruction *plain)
 {
     const bool has_target = bat_kind_has_target(plain->kind);
-    if (decoded->length != plain->length || plain->has_reference ||
-        has_target != decoded->raw.imm[0].is_relative)
-        return false;
-    if (has_target)
-        return decoded->raw.imm[0].size == 8 * target_size(plain);
-    return !next_has_linked(program) ||
-           (decoded->raw.disp.size < LINKED_BITS && decoded->raw.imm[0].size < LINKED_BITS);
+    return decoded->length == plain->length && has_target == decoded->raw.imm[0].is_relative &&
+           (!has_target || decoded->raw.imm[0].size == 8 * target_size(plain));
 }
 
 /* Zydis takes ten times as long as to find the length and to look the bytes up. */
@@ -494,7 +496,9 @@ bool next_describe_x86(const struct next_program *program, const uint8_t *bytes,
     struct bat_instruction plain;
     uint64_t key[2] = {0, 0};
     struct next_known *known = program->known;
-    const bool is_plain = known && bat_instruction_decode(EM_X86_64, bytes, size, address, &plain);
+    const bool is_plain = known &&
+                          bat_instruction_decode(EM_X86_64, bytes, size, address, &plain) &&
+                          !plain.has_reference && !is_linked(program, &plain, address);
     const bool has_target = is_plain && bat_kind_has_target(plain.kind);
     if (is_plain)
         memcpy(key, bytes, plain.length - (has_target ? target_size(&plain) : 0));
@@ -515,7 +519,7 @@ bool next_describe_x86(const struct next_program *program, const uint8_t *bytes,
     struct description description = {
         .program = program, .decoded = &decoded, .address = address, .instruction = instruction};
     describe(&description, operands);
-    if (is_plain && is_same_everywhere(program, &decoded, &plain))
+    if (is_plain && is_same_everywhere(&decoded, &plain))
         next_known_add(known, key, instruction);
     if (description.has_target)
         describe_target(program, decoded.meta.category == ZYDIS_CATEGORY_CALL, description.target,

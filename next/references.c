@@ -298,6 +298,15 @@ bool next_has_linked(const struct next_program *program)
     return program->references->linked_count != 0 || program->references->has_absolutes;
 }
 
+bool next_is_linked(const struct next_program *program, uint64_t instruction, uint32_t length)
+{
+    const struct next_references *all = program->references;
+    const size_t linked = BAT_COUNT_BELOW(all->linked, all->linked_count, instruction, instruction);
+    const size_t absolute = BAT_NUMBERS_BELOW(all->absolutes, all->absolute_count, instruction);
+    return (linked < all->linked_count && all->linked[linked].instruction - instruction < length) ||
+           (absolute < all->absolute_count && all->absolutes[absolute] - instruction < length);
+}
+
 /* --- All of it -------------------------------------------------------------------------------- */
 
 enum bat_code next_references_open(struct next_program *program, struct bat_error *error)

@@ -37,6 +37,8 @@ bool next_linked(const struct next_program *program, uint64_t instruction, uint6
 
 /* True if the program has relocations that one of these two looks up. */
 bool next_has_linked(const struct next_program *program);
+/* True if one of those is in the bytes of an instruction. Logarithmic. */
+bool next_is_linked(const struct next_program *program, uint64_t instruction, uint32_t length);
 
 /* The hash; 0 if nothing is known. *is_plain is set if it tells little: bytes of data, a section.
  */

@@ -139,3 +139,70 @@ TEST(test_what_is_known)
     assert_true(is_known(program, CODE("\xe8\0\0\0\0")));                  /* call: any of them */
     assert_false(is_known(program, CODE("\x48\x8d\x3d\xf9\xff\xff\xff"))); /* lea -7(%rip),%rdi */
 }
+
+/* A program at fixed addresses with a relocation of the linker at an offset of .text. */
+static const struct next_program *open_linked(uint64_t offset, uint32_t type)
+{
+    struct next_program *opened = kept_memory(NULL, sizeof(*opened));
+    const Elf64_Rela relocation = {.r_offset = TEXT + offset, .r_info = ELF64_R_INFO(1, type)};
+    static const uint8_t zeros[TEXT_SIZE];
+    struct image image = image_new();
+    struct symbols symbols = {.count = 1, .size = 1};
+    char *path = path_in(make_folder(), "program");
+    struct bat_error error;
+    add_symbol(&symbols, "datum", STT_OBJECT, STB_GLOBAL, 2, DATA, 8);
+    add_symbol(&symbols, "f", STT_FUNC, STB_GLOBAL, IN_TEXT, TEXT, 64);
+    put_section(&image, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, TEXT, zeros, TEXT_SIZE);
+    put_section(&image, ".data", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, DATA, zeros, DATA_SIZE);
+    image_segment(&image, PT_LOAD, PF_R | PF_X, 0, image.size);
+    const uint32_t symtab = (uint32_t)image.section_count;
+    put_symbols(&image, &symbols, SHT_SYMTAB, 0, 0, 0, false);
+    put_section(&image, ".rela.text", SHT_RELA, SHF_INFO_LINK, 0, &relocation, sizeof(relocation));
+    image.sections[symtab + 2].sh_link = symtab;
+    image.sections[symtab + 2].sh_info = 1;
+    image_end(&image)->e_type = ET_EXEC;
+    save(path, image.bytes, image.size);
+    assert_ok(next_program_open(open_elf(path), NULL, 1, opened, &error));
+    keep(close_program, opened);
+    return opened;
+}
+
+/* Of instructions with the same bytes, one with an address that the linker has filled in has a
+ * name, the others have a number. */
+TEST(test_numbers_of_the_linker)
+{
+    static const struct {
+        const char *bytes;
+        size_t size;
+    } cases[] = {
+        {CODE("\xbf\0\x50\x40\0")},               /* mov $datum,%edi */
+        {CODE("\x8b\x87\0\x50\x40\0")},           /* mov datum(%rdi),%eax */
+        {CODE("\xc7\x87\x08\0\0\0\0\x50\x40\0")}, /* movl $datum,8(%rdi) */
+        {CODE("\xc6\x80\0\x50\x40\0\x01")},       /* movb $1,datum(%rax) */
+    };
+    static const uint64_t offsets[] = {1, 2, 6, 2};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const struct next_program *program = open_linked(16 + offsets[i], R_X86_64_32);
+        for (unsigned at = 0; at < 6; at++) {
+            struct next_instruction found;
+            uint32_t length;
+            assert_true(next_describe_x86(program, (const uint8_t *)cases[i].bytes, cases[i].size,
+                                          TEXT + 16 * (at % 3), &found, &length));
+            assert_int_equal(length, cases[i].size);
+            assert_int_equal(found.name != 0, at % 3 == 1);
+        }
+    }
+}
+
+TEST(test_distances_of_the_linker)
+{
+    static const uint8_t bytes[] = {0x64, 0x8b, 0x04, 0x25, 0xf8, 0xff, 0xff, 0xff};
+    const struct next_program *program = open_linked(16 + 4, R_X86_64_TPOFF32);
+    for (unsigned at = 0; at < 6; at++) { /* mov %fs:-8,%eax */
+        struct next_instruction found;
+        uint32_t length;
+        assert_true(next_describe_x86(program, bytes, sizeof(bytes), TEXT + 16 * (at % 3), &found,
+                                      &length));
+        assert_int_equal(found.field == 0, at % 3 == 1);
+    }
+}
