@@ -26,7 +26,7 @@
 #define BEGIN_SHARE 0.98f /* of the likeness of the code, at first */
 #define OTHER_TEST 0.2f   /* ... if both branches test values that are known, but not the same */
 
-/* What is around an old node; the count of nodes stands for none. */
+/* What is around an old node: columns of rows. */
 struct around {
     uint32_t taken;
     uint32_t on;
@@ -34,10 +34,8 @@ struct around {
     uint32_t post_dominator;
     uint32_t before;    /* the first predecessor */
     uint32_t before_at; /* where it is in flooding_side.before */
-    uint16_t before_count;
+    uint32_t before_count;
     uint32_t kind; /* of its end */
-    bool is_end;
-    bool is_jump;
 };
 
 /* A kind of ends of nodes. */
@@ -47,36 +45,46 @@ struct end {
     bool is_jump; /* it is not taken elsewhere */
 };
 
+/* The kinds of ends that the nodes of a graph have: there are few. */
+struct kinds {
+    struct end *all;
+    uint32_t *of; /* of each node */
+    uint32_t count;
+};
+
 /* What of a pair does not change in the rounds. */
 struct trust {
     float around; /* the share of what is around */
     float loops;  /* less than 1 if the loops around them are others */
 };
 
-/* Rows of values, in the order of what is around a new node. */
+/* Rows of values, in the order of what is around a new node. Behind the columns of the old nodes,
+ * each has COLUMNS_NONE for where there is none: 0, and UNKNOWN_DOMINATOR for a dominator. */
 enum row {
     ROW_TAKEN,
     ROW_ON,
     ROW_DOMINATOR,
     ROW_POST_DOMINATOR,
     ROW_BEFORE,
-    ROW_ALL_BEFORE, /* the best of all predecessors */
-    ROW_NONE,       /* where there is no node */
+    ROW_ALL_BEFORE,   /* the best of all predecessors */
+    ROW_NONE,         /* of no node: only none is like it */
+    ROW_NO_DOMINATOR, /* ... and all else is, as a dominator, by UNKNOWN_DOMINATOR */
     ROW_COUNT
 };
+#define COLUMNS_NONE 2u
 
 struct flooding {
     const struct flooding_side *a; /* old */
     const struct flooding_side *b; /* new */
     struct likeness *likeness;
     struct around *around; /* of each old node */
-    float *now;            /* values before the round; if dense, each row has one more, 0 */
+    float *now;            /* values before the round; if dense, in rows */
+    size_t columns;
     float *rows[ROW_COUNT];
-    float *before;       /* of each pair of a new node */
-    struct trust *trust; /* of each pair */
-    struct behind *behind;
-    struct end *kinds;
-    uint32_t kind_count;
+    float *before;         /* of each pair of a new node */
+    struct trust *trust;   /* of each pair */
+    struct kinds ends[2];  /* of the old nodes, of the new ones */
+    struct behind *behind; /* by the kind of the new node's end, and of the old one's */
     float *order; /* for each new node: where in the old order it should be; NULL: not known */
 };
 
@@ -152,14 +160,16 @@ enum bat_code flooding_open(struct next_program *program, const struct next_grap
 
 /* --- Rows ----------------------------------------------------------------------------------- */
 
-/* Values of a new node with each old one; one more is for "none": 0, or 1 if the node is none. */
+/* Values of a new node with each old one. */
 static const float *open_row(struct flooding *flooding, enum row which, uint32_t node)
 {
     const struct likeness *likeness = flooding->likeness;
     if (node == BAT_NONE)
-        return flooding->rows[ROW_NONE];
+        return flooding
+            ->rows[which == ROW_DOMINATOR || which == ROW_POST_DOMINATOR ? ROW_NO_DOMINATOR
+                                                                         : ROW_NONE];
     if (likeness->is_dense)
-        return flooding->now + (size_t)node * (likeness->old_count + 1);
+        return flooding->now + node * flooding->columns;
     float *row = flooding->rows[which];
     for (uint32_t i = likeness->first[node]; i < likeness->first[node + 1]; i++)
         row[likeness->old_of[i]] = flooding->now[i];
@@ -173,13 +183,6 @@ static void close_row(struct flooding *flooding, enum row which, uint32_t node)
     if (node != BAT_NONE && !likeness->is_dense)
         for (uint32_t i = likeness->first[node]; i < likeness->first[node + 1]; i++)
             flooding->rows[which][likeness->old_of[i]] = 0;
-}
-
-/* Both missing are alike; one missing is UNKNOWN_DOMINATOR. */
-static inline float value_of_dominator(const float *row, uint32_t new_node, uint32_t column,
-                                       uint32_t none)
-{
-    return (new_node == BAT_NONE) != (column == none) ? UNKNOWN_DOMINATOR : row[column];
 }
 
 /* --- Neighbours ----------------------------------------------------------------------------- */
@@ -284,19 +287,25 @@ struct behind {
     float straight;
     float crossed;
     float all;
-    float end; /* less if only one of them leads anywhere */
+    float end;  /* less if only one of them leads anywhere */
+    float on;   /* where both only go on: nothing else counts */
+    float base; /* where both are ends: their own likeness */
 };
 
 static struct behind behind_of(const struct end *a, const struct end *b)
 {
+    if (a->is_end && b->is_end)
+        return (struct behind){.base = 1};
+    if (a->is_jump && b->is_jump)
+        return (struct behind){.on = 1};
     float end = a->is_end == b->is_end ? 1 : 0.2f;
     switch (flooding_compare(a->condition, b->condition)) {
     case CONDITION_SAME:
-        return (struct behind){1, 0.7f, 1, end};
+        return (struct behind){.straight = 1, .crossed = 0.7f, .all = 1, .end = end};
     case CONDITION_INVERSE:
-        return (struct behind){0.7f, 1, 1, end};
+        return (struct behind){.straight = 0.7f, .crossed = 1, .all = 1, .end = end};
     default:
-        return (struct behind){1, 1, 0.9f, end};
+        return (struct behind){.straight = 1, .crossed = 1, .all = 0.9f, .end = end};
     }
 }
 
@@ -306,7 +315,6 @@ static void add_others(struct flooding *flooding, uint32_t j)
 {
     const struct likeness *likeness = flooding->likeness;
     const struct flooding_side *b = flooding->b;
-    const uint32_t none = likeness->old_count;
     const uint32_t first = likeness->first[j];
     const uint32_t count = likeness->first[j + 1] - first;
     const uint32_t nodes[] = {b->graph->taken[j], b->graph->on[j], b->dominators[j],
@@ -314,25 +322,27 @@ static void add_others(struct flooding *flooding, uint32_t j)
     const float *rows[4];
     for (unsigned i = 0; i < 4; i++)
         rows[i] = open_row(flooding, i, nodes[i]);
-    struct end end = end_of(b, j);
-    for (uint32_t i = 0; i < flooding->kind_count; i++)
-        flooding->behind[i] = behind_of(&flooding->kinds[i], &end);
+    const float *taken = rows[ROW_TAKEN];
+    const float *on = rows[ROW_ON];
+    const float *dominator = rows[ROW_DOMINATOR];
+    const float *post_dominator = rows[ROW_POST_DOMINATOR];
+    const struct behind *behind =
+        flooding->behind + (size_t)flooding->ends[1].of[j] * flooding->ends[0].count;
+    const struct around *all = flooding->around;
+    const uint32_t *olds = likeness->old_of + first;
+    const float *base = likeness->base + first;
+    float *restrict value = flooding->before;
     for (uint32_t k = 0; k < count; k++) {
-        const struct around *a = &flooding->around[likeness->old_of[first + k]];
-        const struct behind *by = &flooding->behind[a->kind];
-        float on = rows[ROW_ON][a->on];
-        float straight = (rows[ROW_TAKEN][a->taken] + on) / 2;
-        float crossed = (rows[ROW_ON][a->taken] + rows[ROW_TAKEN][a->on]) / 2;
-        float value = larger(straight * by->straight, crossed * by->crossed) * by->all * by->end;
-        value = end.is_jump && a->is_jump ? on : value;
-        value = end.is_end && a->is_end ? likeness->base[first + k] : value;
-        flooding->before[k] =
-            SHARE_BEFORE * flooding->before[k] + SHARE_BEHIND * value +
-            SHARE_DOMINATOR *
-                value_of_dominator(rows[ROW_DOMINATOR], nodes[ROW_DOMINATOR], a->dominator, none) +
-            SHARE_POST_DOMINATOR * value_of_dominator(rows[ROW_POST_DOMINATOR],
-                                                      nodes[ROW_POST_DOMINATOR], a->post_dominator,
-                                                      none);
+        const struct around *a = &all[olds[k]];
+        const struct behind *by = &behind[a->kind];
+        const float straight = (taken[a->taken] + on[a->on]) / 2 * by->straight;
+        const float crossed = (on[a->taken] + taken[a->on]) / 2 * by->crossed;
+        /* One of the three is not 0: no branch, that would be taken or not by chance. */
+        const float after =
+            larger(straight, crossed) * by->all * by->end + on[a->on] * by->on + base[k] * by->base;
+        value[k] = SHARE_BEFORE * value[k] + SHARE_BEHIND * after +
+                   SHARE_DOMINATOR * dominator[a->dominator] +
+                   SHARE_POST_DOMINATOR * post_dominator[a->post_dominator];
     }
     for (unsigned i = 0; i < 4; i++)
         close_row(flooding, i, nodes[i]);
@@ -446,7 +456,7 @@ static void run_row(struct flooding *flooding, uint32_t j)
     const uint32_t *restrict olds = likeness->old_of + first;
     float order = flooding->order ? flooding->order[j] : 0;
     for (uint32_t k = 0; k < count && flooding->order; k++) {
-        float distance = fabsf((float)olds[k] - order);
+        float distance = fabsf((float)(int32_t)olds[k] - order);
         value[k] *= 1 - SHARE_ORDER + SHARE_ORDER / (1 + distance / 4);
     }
 }
@@ -457,17 +467,15 @@ static void run_round(struct flooding *flooding)
     uint32_t olds = likeness->old_count;
     if (!likeness->is_dense)
         memcpy(flooding->now, likeness->value, likeness->pair_count * sizeof(*flooding->now));
-    for (uint32_t j = 0; likeness->is_dense && j < likeness->new_count; j++) {
-        float *row = flooding->now + (size_t)j * (olds + 1);
-        memcpy(row, likeness->value + (size_t)j * olds, olds * sizeof(*row));
-        row[olds] = 0;
-    }
+    for (uint32_t j = 0; likeness->is_dense && j < likeness->new_count; j++)
+        memcpy(flooding->now + j * flooding->columns, likeness->value + (size_t)j * olds,
+               olds * sizeof(*flooding->now));
     for (uint32_t j = 0; j < likeness->new_count; j++)
         run_row(flooding, j);
     float most = 1;
     for (uint32_t i = 0; i < likeness->pair_count; i++)
         most = larger(most, likeness->value[i]);
-    for (uint32_t i = 0; i < likeness->pair_count; i++)
+    for (uint32_t i = 0; i < likeness->pair_count && most > 1; i++)
         likeness->value[i] /= most;
 }
 
@@ -476,18 +484,42 @@ static uint32_t column_of(uint32_t node, uint32_t none)
     return node == BAT_NONE ? none : node;
 }
 
-/* The kind of an old node's end: there are few. */
-static uint32_t kind_of(struct flooding *flooding, const struct end *end)
+static uint32_t find_kind(struct kinds *kinds, const struct end *end)
 {
-    struct end *kinds = flooding->kinds;
+    const struct end *all = kinds->all;
     uint32_t kind = 0;
-    while (kind < flooding->kind_count &&
-           (kinds[kind].condition != end->condition || kinds[kind].is_end != end->is_end ||
-            kinds[kind].is_jump != end->is_jump))
+    while (kind < kinds->count &&
+           (all[kind].condition != end->condition || all[kind].is_end != end->is_end ||
+            all[kind].is_jump != end->is_jump))
         kind++;
-    if (kind == flooding->kind_count)
-        kinds[flooding->kind_count++] = *end;
+    if (kind == kinds->count)
+        kinds->all[kinds->count++] = *end;
     return kind;
+}
+
+static bool find_kinds(const struct flooding_side *side, struct kinds *kinds)
+{
+    const uint32_t count = side->graph->node_count;
+    kinds->all = malloc(((size_t)count + 1) * sizeof(*kinds->all));
+    kinds->of = malloc(((size_t)count + 1) * sizeof(*kinds->of));
+    for (uint32_t i = 0; i < count && kinds->all && kinds->of; i++) {
+        const struct end end = end_of(side, i);
+        kinds->of[i] = find_kind(kinds, &end);
+    }
+    return kinds->all && kinds->of;
+}
+
+static bool set_behind(struct flooding *flooding)
+{
+    struct kinds *a = &flooding->ends[0];
+    struct kinds *b = &flooding->ends[1];
+    if (!find_kinds(flooding->a, a) || !find_kinds(flooding->b, b))
+        return false;
+    flooding->behind = malloc(((size_t)a->count * b->count + 1) * sizeof(*flooding->behind));
+    for (uint32_t j = 0; j < b->count && flooding->behind; j++)
+        for (uint32_t i = 0; i < a->count; i++)
+            flooding->behind[(size_t)j * a->count + i] = behind_of(&a->all[i], &b->all[j]);
+    return flooding->behind != NULL;
 }
 
 static void set_around(struct flooding *flooding)
@@ -496,18 +528,15 @@ static void set_around(struct flooding *flooding)
     uint32_t none = flooding->likeness->old_count;
     for (uint32_t i = 0; i < none; i++) {
         uint32_t count = next_compared_degree(a->graph, i, false);
-        struct end end = end_of(a, i);
         flooding->around[i] = (struct around){
             .taken = column_of(a->graph->taken[i], none),
             .on = column_of(a->graph->on[i], none),
-            .dominator = column_of(a->dominators[i], none),
-            .post_dominator = column_of(a->post_dominators[i], none),
+            .dominator = column_of(a->dominators[i], none + 1),
+            .post_dominator = column_of(a->post_dominators[i], none + 1),
             .before = count > 0 ? a->before[a->graph->into[i]] : none,
             .before_at = a->graph->into[i],
-            .before_count = (uint16_t)count,
-            .kind = kind_of(flooding, &end),
-            .is_end = end.is_end,
-            .is_jump = end.is_jump,
+            .before_count = count,
+            .kind = flooding->ends[0].of[i],
         };
     }
 }
@@ -535,24 +564,39 @@ static bool set_trust(struct flooding *flooding)
     return is_fine;
 }
 
+/* Set what does not change in the rows: the columns of none, and the rows of no node. */
+static void set_rows(struct flooding *flooding)
+{
+    const struct likeness *likeness = flooding->likeness;
+    const uint32_t none = likeness->old_count;
+    for (unsigned i = 0; i < ROW_COUNT; i++) {
+        flooding->rows[i] = flooding->rows[0] + i * flooding->columns;
+        flooding->rows[i][none + 1] = UNKNOWN_DOMINATOR;
+    }
+    for (uint32_t j = 0; likeness->is_dense && j < likeness->new_count; j++)
+        flooding->now[j * flooding->columns + none + 1] = UNKNOWN_DOMINATOR;
+    flooding->rows[ROW_NONE][none] = 1;
+    for (uint32_t i = 0; i < none; i++)
+        flooding->rows[ROW_NO_DOMINATOR][i] = UNKNOWN_DOMINATOR;
+    flooding->rows[ROW_NO_DOMINATOR][none + 1] = 1;
+}
+
 static bool begin_flooding(struct flooding *flooding)
 {
     const struct likeness *likeness = flooding->likeness;
     size_t olds = (size_t)likeness->old_count + 1;
     size_t pairs = (size_t)likeness->pair_count + 1;
-    flooding->now = malloc((pairs + likeness->new_count) * sizeof(*flooding->now));
+    flooding->columns = (size_t)likeness->old_count + COLUMNS_NONE;
+    flooding->now = calloc(likeness->is_dense ? likeness->new_count * flooding->columns + 1 : pairs,
+                           sizeof(*flooding->now));
     flooding->trust = malloc(pairs * sizeof(*flooding->trust));
     flooding->before = malloc(olds * sizeof(*flooding->before));
     flooding->around = malloc(olds * sizeof(*flooding->around));
-    flooding->behind = malloc(olds * sizeof(*flooding->behind));
-    flooding->kinds = malloc(olds * sizeof(*flooding->kinds));
-    flooding->rows[0] = calloc(ROW_COUNT * olds, sizeof(float));
+    flooding->rows[0] = calloc(ROW_COUNT * flooding->columns, sizeof(float));
     if (!flooding->now || !flooding->trust || !flooding->before || !flooding->around ||
-        !flooding->behind || !flooding->kinds || !flooding->rows[0] || !set_trust(flooding))
+        !flooding->rows[0] || !set_behind(flooding) || !set_trust(flooding))
         return false;
-    for (unsigned i = 1; i < ROW_COUNT; i++)
-        flooding->rows[i] = flooding->rows[i - 1] + olds;
-    flooding->rows[ROW_NONE][olds - 1] = 1;
+    set_rows(flooding);
     set_around(flooding);
     return true;
 }
@@ -588,7 +632,9 @@ enum bat_code flooding_run(const struct flooding_side *old_side,
         if (code == BAT_OK)
             run_round(&flooding);
     }
-    BAT_FREE_ALL(flooding.now, flooding.trust, flooding.behind, flooding.kinds, flooding.before,
-                 flooding.around, flooding.rows[0], flooding.order);
+    for (unsigned i = 0; i < 2; i++)
+        BAT_FREE_ALL(flooding.ends[i].all, flooding.ends[i].of);
+    BAT_FREE_ALL(flooding.now, flooding.trust, flooding.behind, flooding.before, flooding.around,
+                 flooding.rows[0], flooding.order);
     return code;
 }
