@@ -19,7 +19,7 @@
 
 /* Functions that have the last part of the counts together are inferred with less work, if there
  * are many: few are quick. */
-#define BRIEF_SHARE 0.05
+#define BRIEF_SHARE 0.1
 #define FULL_MIN 256u
 
 /* A pair of functions, with all that is made to compare them; or a new one of which nothing is
