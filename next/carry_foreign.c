@@ -217,24 +217,21 @@ static double share_of(uint64_t part, uint64_t whole)
     return whole == 0 ? 0 : (double)part / (double)whole;
 }
 
-static size_t count_own(const struct next_program *program)
-{
-    size_t count = 0;
-    for (uint32_t i = 0; i < program->unit_count; i++)
-        count += !is_common_code(next_unit_name(program, i));
-    return count;
-}
-
 /* The share of functions with a namesake, with samples or without. */
 static double share_of_namesakes(const struct next_carrying *carrying)
 {
-    size_t olds = count_own(&carrying->olds);
-    size_t news = count_own(&carrying->news);
+    size_t olds = 0;
+    size_t news = 0;
     size_t namesakes = 0;
-    for (uint32_t i = 0; i < carrying->olds.unit_count; i++)
-        namesakes += (carrying->pairs.how[i] == NEXT_BY_NAME ||
-                      carrying->pairs.how[i] == NEXT_BY_PLAIN_NAME) &&
-                     !is_common_code(next_unit_name(&carrying->olds, i));
+    for (uint32_t i = 0; i < carrying->olds.unit_count; i++) {
+        const uint8_t how = carrying->pairs.how[i];
+        if (is_common_code(next_unit_name(&carrying->olds, i)))
+            continue;
+        olds++;
+        namesakes += how == NEXT_BY_NAME || how == NEXT_BY_PLAIN_NAME;
+    }
+    for (uint32_t i = 0; i < carrying->news.unit_count; i++)
+        news += !is_common_code(next_unit_name(&carrying->news, i));
     return share_of(namesakes, olds < news ? olds : news);
 }
 
