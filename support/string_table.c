@@ -87,6 +87,10 @@ static enum bat_code append_text(struct bat_strings *strings, const char *string
 enum bat_code bat_strings_add(struct bat_strings *strings, const char *string, size_t size,
                               uint32_t *number)
 {
+    if (strings->last < strings->count && equals(strings, strings->last, string, size)) {
+        *number = strings->last;
+        return BAT_OK;
+    }
     if (strings->count == strings->capacity)
         BAT_TRY(grow(strings));
     uint32_t slot = find_slot(strings, string, size);
@@ -96,7 +100,7 @@ enum bat_code bat_strings_add(struct bat_strings *strings, const char *string, s
         strings->starts[strings->count] = start;
         strings->slots[slot] = ++strings->count;
     }
-    *number = strings->slots[slot] - 1;
+    *number = strings->last = strings->slots[slot] - 1;
     return BAT_OK;
 }
 

@@ -11,6 +11,7 @@ struct bat_strings {
     size_t *starts;  /* of the strings in text */
     uint32_t *slots; /* string number + 1, or 0 */
     uint32_t count;
+    uint32_t last;     /* that was added or found by adding: the next one is often the same */
     uint32_t capacity; /* of starts; there are twice as many slots */
     uint64_t seed;     /* of the hashes, set with the first allocation: see hash_seed.h */
 };
