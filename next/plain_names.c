@@ -29,11 +29,11 @@ static size_t without_suffix(const char *name, size_t length)
                                         ".lto_priv", ".warm", ".localalias", ".clone",
                                         ".__uniq",   ".llvm"};
     size_t end = name_without_number(name, length, '.');
-    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
-        size_t size = strlen(words[i]);
-        if (end > size && memcmp(name + end - size, words[i], size) == 0)
-            return end - size;
-    }
+    const char *dot = memrchr(name, '.', end);
+    size_t stem = dot ? (size_t)(dot - name) : 0;
+    for (size_t i = 0; i < sizeof(words) / sizeof(*words) && stem > 0; i++)
+        if (strlen(words[i]) == end - stem && memcmp(dot, words[i], end - stem) == 0)
+            return stem;
     return length;
 }
 
