@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "match_functions.h"
 
-#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -47,11 +46,6 @@ void next_pairs_free(struct next_pairs *pairs)
 
 /* --- Names ---------------------------------------------------------------------------------- */
 
-static uint64_t hash_name(const char *name, size_t length)
-{
-    return (uint64_t)next_hash(name, length, 1) << 32 | next_hash(name, length, 2);
-}
-
 static bool add_name(struct function_matching *matching, uint64_t name, uint32_t unit, bool is_new)
 {
     return BAT_APPEND(matching->names, matching->count, matching->capacity,
@@ -69,32 +63,18 @@ static bool has_samples(const struct next_measured *measured, uint32_t unit)
     return measured->units[unit] && measured->units[unit]->total > 0;
 }
 
-/* All names of a program's functions, aliases too, without the numbers of local ones; or those of
- * local ones with their source files. */
+/* All names of a program's units; or those of local functions with their source files. */
 static enum bat_code add_symbols(struct function_matching *matching, bool is_new, bool by_file)
 {
-    struct next_program *program = matching->programs[is_new];
-    const struct bat_symbol *symbols;
-    size_t count;
-    enum bat_code code = bat_elf_symbols((struct bat_elf *)program->symbols, false, &symbols,
-                                         &count, matching->error);
-    for (size_t i = 0; i < count && code == BAT_OK; i++) {
-        const struct bat_symbol *symbol = &symbols[i];
-        if ((symbol->type != STT_FUNC && symbol->type != STT_GNU_IFUNC) ||
-            symbol->section == BAT_SECTION_UNDEFINED || (by_file && !symbol->file))
-            continue;
-        uint32_t function = bat_functions_at(program->functions, symbol->address);
-        uint32_t unit = function == BAT_NONE ? BAT_NONE : program->unit_of[function];
-        if (unit == BAT_NONE || program->first_part[unit] != function)
-            continue;
-        unit = program->same_as[unit];
-        uint64_t name = hash_name(symbol->name, strlen(symbol->name));
-        if (by_file)
-            name = name * 31 + hash_name(symbol->file, strlen(symbol->file));
-        if (!add_name(matching, name, unit, is_new))
-            code = fail_memory(matching);
+    const struct next_program *program = matching->programs[is_new];
+    for (size_t i = 0; i < program->name_count; i++) {
+        const struct next_symbol *symbol = &program->names[i];
+        if ((symbol->is_local || !by_file) &&
+            !add_name(matching, by_file ? symbol->local_name : symbol->name,
+                      program->same_as[symbol->unit], is_new))
+            return fail_memory(matching);
     }
-    return code;
+    return BAT_OK;
 }
 
 /*
@@ -117,7 +97,7 @@ static enum bat_code add_plain_names(struct function_matching *matching, bool is
         const char *name = next_unit_name(program, i);
         if (is_paired(matching, is_new, i) || !*name || program->same_as[i] != i)
             continue;
-        uint64_t whole = hash_name(name, next_plain_name_length(name));
+        uint64_t whole = next_hash_name(name, next_plain_name_length(name));
         if (!add_whole_or_part(matching, whole, i, is_new))
             return fail_memory(matching);
     }
@@ -405,7 +385,7 @@ static enum bat_code add_parts(struct function_matching *matching,
         const char *name = next_unit_name(program, i);
         bool ran = has_samples(measured, i);
         if (*name && ran == is_made(name) && ran != is_paired(matching, false, i) &&
-            !add_name(matching, hash_name(name, next_plain_name_length(name)), i, ran))
+            !add_name(matching, next_hash_name(name, next_plain_name_length(name)), i, ran))
             return fail_memory(matching);
     }
     return BAT_OK;

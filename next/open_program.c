@@ -72,6 +72,35 @@ static void make_units(struct next_program *program)
     add_parts(program, false);
 }
 
+/* --- Symbols of units ----------------------------------------------------------------------- */
+
+static enum bat_code list_names(struct next_program *program, struct bat_error *error)
+{
+    const struct bat_symbol *symbols;
+    size_t count;
+    BAT_TRY(bat_elf_symbols((struct bat_elf *)program->symbols, false, &symbols, &count, error));
+    program->names = bat_array_new(count, sizeof(*program->names));
+    BAT_TRY_MEMORY(program->names, error, "for symbols");
+    for (size_t i = 0; i < count; i++) {
+        const struct bat_symbol *symbol = &symbols[i];
+        if ((symbol->type != STT_FUNC && symbol->type != STT_GNU_IFUNC) ||
+            symbol->section == BAT_SECTION_UNDEFINED)
+            continue;
+        uint32_t function = bat_functions_at(program->functions, symbol->address);
+        uint32_t unit = function == BAT_NONE ? BAT_NONE : program->unit_of[function];
+        if (unit == BAT_NONE || program->first_part[unit] != function)
+            continue;
+        struct next_symbol *name = &program->names[program->name_count++];
+        *name = (struct next_symbol){.name = next_hash_name(symbol->name, strlen(symbol->name)),
+                                     .unit = unit,
+                                     .is_local = symbol->file};
+        if (symbol->file)
+            name->local_name = name->name * 31 + next_hash_name(symbol->file, strlen(symbol->file));
+    }
+    BAT_SHRINK(program->names, program->name_count);
+    return BAT_OK;
+}
+
 uint64_t next_unit_size(const struct next_program *program, uint32_t unit)
 {
     uint64_t size = 0;
@@ -143,7 +172,8 @@ enum bat_code next_program_open(const struct bat_elf *elf, const struct bat_elf 
         make_units(program);
         program->known =
             bat_elf_machine(elf) == EM_X86_64 ? next_known_new(program->code_size) : NULL;
-        code = next_references_open(program, error);
+        code = list_names(program, error);
+        code = code ? code : next_references_open(program, error);
     }
     return code;
 }
@@ -193,6 +223,6 @@ void next_program_free(struct next_program *program)
     bat_code_close(program->reader);
     bat_functions_free(program->functions);
     BAT_FREE_ALL(program->unit_of, program->first_part, program->next_part, program->same_as,
-                 program->name_of, program->units);
+                 program->name_of, program->names, program->units);
     *program = (struct next_program){0};
 }

@@ -15,6 +15,11 @@ uint32_t next_hash(const void *bytes, size_t size, uint32_t seed)
     return (uint32_t)XXH3_64bits_withSeed(bytes, size, seed);
 }
 
+uint64_t next_hash_name(const char *name, size_t length)
+{
+    return (uint64_t)next_hash(name, length, 1) << 32 | next_hash(name, length, 2);
+}
+
 /* All that it calls becomes part of it, and then there is nothing left to do for other sizes. */
 __attribute__((flatten)) uint32_t next_hash_pair(uint32_t first, uint32_t second, uint32_t seed)
 {

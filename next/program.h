@@ -11,6 +11,14 @@
 #include "binary/functions/functions.h"
 #include "support/counts.h"
 
+/* A symbol of a unit, by hashes. */
+struct next_symbol {
+    uint64_t name;
+    uint64_t local_name; /* of local ones: with their source file */
+    uint32_t unit;
+    bool is_local;
+};
+
 struct next_known;
 struct next_lines;
 struct next_references;
@@ -38,6 +46,9 @@ struct next_program {
     uint32_t *same_as;   /* for each unit: itself, or if it is folded the one that stands for it */
     uint32_t *name_of;   /* for each function: a hash of its name without numbers and suffixes, the
                             same for functions that are known to be the same */
+    struct next_symbol
+        *names; /* of the units: all, aliases too, without the numbers of local ones */
+    size_t name_count;
     struct next_unit **units; /* for each unit: its code once it was read, or NULL */
     uint64_t code_size;       /* bytes of all functions */
     unsigned threads;         /* that may read it; 0: one for each processor */
@@ -82,6 +93,9 @@ uint32_t next_source_name(const char *name);
 /* The name of what a call of a function calls, as name_of: through a veneer of the linker (AArch64:
  * calls that are too far for an instruction) it is that of the function behind. */
 uint32_t next_called_name(const struct next_program *program, uint32_t function);
+
+/* A hash of a name, of twice as many bits as next_hash(). */
+uint64_t next_hash_name(const char *name, size_t length);
 
 /* A hash of bytes that is the same in every process. */
 uint32_t next_hash(const void *bytes, size_t size, uint32_t seed);
