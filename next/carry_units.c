@@ -160,8 +160,9 @@ static const struct next_instruction *next_call(struct code_walk *walk, bool by_
     while (walk->segment < walk->end) {
         const struct next_segment *segment = &walk->graph->segments[walk->segment];
         const struct next_instruction *code = walk->program->units[segment->unit]->instructions;
-        *function = next_segment_block(walk->program, segment)->function;
-        while (walk->at < segment->end) {
+        const struct next_block *block = next_segment_block(walk->program, segment);
+        *function = block->function;
+        while ((by_pointer || block->has_callees) && walk->at < segment->end) {
             const struct next_instruction *found = &code[walk->at++];
             if (by_pointer ? (found->flags & NEXT_IS_INDIRECT) != 0 : found->callee != BAT_NONE)
                 return found;
@@ -461,12 +462,20 @@ static uint32_t nodes_of(const struct unit_pair *pair)
     return pair->graphs[0].node_count + pair->graphs[1].node_count;
 }
 
-/* Open the next pairs, until the batch is full. */
+static void empty_batch(struct batch *batch)
+{
+    for (uint32_t i = 0; i < batch->count; i++)
+        pair_free(&batch->pairs[i]);
+    batch->count = 0;
+}
+
+/* Open the next pairs, until the batch is full, in place of those that were added. */
 static void open_batch(struct batches *batches)
 {
     struct next_carrying *carrying = batches->carrying;
     struct batch *batch = &batches->opened;
     uint32_t nodes = 0;
+    empty_batch(batch);
     while (batches->next < batches->count && batch->count < batches->most && nodes < BATCH_NODES &&
            batches->code == BAT_OK) {
         const struct next_unit_pair *units = &batches->all[batches->next++];
@@ -520,13 +529,6 @@ static enum bat_code run_batch(struct batches *batches)
     return code;
 }
 
-static void empty_batch(struct batch *batch)
-{
-    for (uint32_t i = 0; i < batch->count; i++)
-        pair_free(&batch->pairs[i]);
-    batch->count = 0;
-}
-
 enum bat_code next_infer_pairs(struct next_carrying *carrying, const struct next_unit_pair *pairs,
                                uint32_t count)
 {
@@ -541,13 +543,13 @@ enum bat_code next_infer_pairs(struct next_carrying *carrying, const struct next
         batches.code = bat_fail_memory(carrying->error, "for functions");
     open_batch(&batches);
     while (batches.opened.count > 0 && batches.code == BAT_OK) {
-        const struct batch empty = batches.inferred;
+        const struct batch added = batches.inferred;
         batches.inferred = batches.opened;
-        batches.opened = empty;
+        batches.opened = added;
         batches.code = run_batch(&batches);
-        empty_batch(&batches.inferred);
     }
     empty_batch(&batches.opened);
+    empty_batch(&batches.inferred);
     BAT_FREE_ALL(batches.opened.pairs, batches.inferred.pairs);
     return batches.code;
 }
