@@ -160,7 +160,8 @@ static enum bat_code find_in(struct finding *finding, uint32_t new_unit)
     bool is_any = false;
     bool calls;
     for (uint32_t b = 0; b < unit->block_count && !is_any; b++)
-        is_any = is_candidate(finding, first_called(program, unit, b, &calls));
+        is_any = unit->blocks[b].has_callees &&
+                 is_candidate(finding, first_called(program, unit, b, &calls));
     for (uint32_t b = 0; b < unit->block_count && is_any; b++) {
         if (counts[b] == 0 || unit->blocks[b].edge_count < 2)
             continue;
