@@ -11,27 +11,59 @@
 
 #include "spec/array.h"
 
+/* --- Arcs ------------------------------------------------------------------------------------- */
+
+static uint32_t from_of(const struct flow_network *network, uint32_t arc)
+{
+    return network->ends[network->arcs[arc].in].other;
+}
+
+static uint32_t to_of(const struct flow_network *network, uint32_t arc)
+{
+    return network->ends[network->arcs[arc].out].other;
+}
+
+static struct flow_wish wish_of(const struct flow_network *network, uint32_t arc)
+{
+    const struct flow_graph *graph = network->graph;
+    const uint32_t nodes = graph->node_count;
+    const uint32_t edge = arc - nodes;
+    const uint32_t outer = edge - graph->edge_count;
+    struct flow_wish wish;
+    if (arc < nodes)
+        wish = graph->nodes[arc].count;
+    else if (edge >= graph->edge_count)
+        wish = outer < nodes ? graph->nodes[outer].entry : graph->nodes[outer - nodes].exit;
+    else if (graph->edges[edge].share_price == 0)
+        wish = graph->edges[edge].count;
+    else
+        wish = (struct flow_wish){network->wanted[edge], graph->edges[edge].share_price,
+                                  graph->edges[edge].share_price};
+    wish.wanted = wish.wanted < FLOW_MOST ? wish.wanted : FLOW_MOST;
+    return wish;
+}
+
 /* --- What is left over, without prices -------------------------------------------------------- */
 
 /* True for an arc that stands for a bound: used only if the tree has no other way. */
-static bool is_bound(const struct flow_arc *arc)
+static bool is_bound(const struct flow_network *network, uint32_t arc)
 {
-    return arc->more >= FLOW_BOUND;
+    return wish_of(network, arc).more >= FLOW_BOUND;
 }
 
 /* Add to the tree what a vertex is connected with, against or along the arcs. */
 static void grow_tree(struct flow_network *network, uint32_t vertex, bool is_forward,
                       bool with_bounds, uint32_t *queue, uint32_t *end)
 {
-    for (uint32_t i = network->first[vertex]; i < network->first[vertex + 1]; i++) {
-        uint32_t index = network->around[i];
-        const struct flow_arc *arc = &network->arcs[index];
-        uint32_t other = is_forward ? arc->to : arc->from;
-        if ((is_forward ? arc->from : arc->to) != vertex || network->state[other] ||
-            (is_bound(arc) && !with_bounds))
+    for (uint32_t i = network->vertices[vertex].first; i < network->vertices[vertex + 1].first;
+         i++) {
+        uint32_t index = network->ends[i].arc;
+        uint32_t other = network->ends[i].other;
+        if ((network->arcs[index].out == i) != is_forward || network->state[other] ||
+            (is_bound(network, index) && !with_bounds))
             continue;
         network->state[other] = 1;
-        network->path[other] = index;
+        network->vertices[other].path = index;
         queue[(*end)++] = other;
     }
 }
@@ -64,13 +96,13 @@ static bool flow_balance_leftovers(struct flow_network *network)
         uint32_t count = find_tree(network, is_forward, queue);
         for (uint32_t at = count; at-- > 1;) {
             uint32_t vertex = queue[at];
-            int64_t left = is_forward ? -network->excess[vertex] : network->excess[vertex];
+            const struct flow_vertex *at_vertex = &network->vertices[vertex];
+            int64_t left = is_forward ? -at_vertex->excess : at_vertex->excess;
             if (left <= 0)
                 continue;
-            struct flow_arc *arc = &network->arcs[network->path[vertex]];
-            arc->flow += left;
-            network->excess[arc->to] += left;
-            network->excess[arc->from] -= left;
+            network->arcs[at_vertex->path].flow += left;
+            network->vertices[to_of(network, at_vertex->path)].excess += left;
+            network->vertices[from_of(network, at_vertex->path)].excess -= left;
         }
     }
     free(queue);
@@ -91,50 +123,58 @@ static bool flow_balance_leftovers(struct flow_network *network)
 
 /* --- Making it ------------------------------------------------------------------------------ */
 
-static void set_arc(struct flow_network *network, uint32_t i, uint32_t from, uint32_t to,
-                    const struct flow_wish *wish)
+struct route {
+    uint32_t from;
+    uint32_t to;
+};
+
+static struct route route_of(const struct flow_graph *graph, uint32_t arc)
 {
-    uint64_t wanted = wish->wanted < FLOW_MOST ? wish->wanted : FLOW_MOST;
-    network->arcs[i] = (struct flow_arc){
-        .from = from, .to = to, .less = wish->less, .more = wish->more, .wanted = (int64_t)wanted};
+    const uint32_t nodes = graph->node_count;
+    const uint32_t edge = arc - nodes;
+    const uint32_t outer = edge - graph->edge_count;
+    if (arc < nodes)
+        return (struct route){2 * arc, 2 * arc + 1};
+    if (edge < graph->edge_count)
+        return (struct route){2 * graph->edges[edge].from + 1, 2 * graph->edges[edge].to};
+    return outer < nodes ? (struct route){2 * nodes, 2 * outer}
+                         : (struct route){2 * (outer - nodes) + 1, 2 * nodes};
 }
 
-static void set_arcs(struct flow_network *network)
+static void set_entries(struct flow_network *network)
 {
     const struct flow_graph *graph = network->graph;
-    uint32_t nodes = graph->node_count;
-    uint32_t outside = 2 * nodes;
-    for (uint32_t i = 0; i < nodes; i++) {
-        const struct flow_node *node = &graph->nodes[i];
-        set_arc(network, i, 2 * i, 2 * i + 1, &node->count);
-        set_arc(network, nodes + graph->edge_count + i, outside, 2 * i, &node->entry);
-        if (node->entry.more < FLOW_BOUND || node->entry.wanted > 0)
-            network->entries[network->entry_count++] = nodes + graph->edge_count + i;
-        set_arc(network, 2 * nodes + graph->edge_count + i, 2 * i + 1, outside, &node->exit);
-    }
-    for (uint32_t i = 0; i < graph->edge_count; i++) {
-        const struct flow_edge *edge = &graph->edges[i];
-        set_arc(network, nodes + i, 2 * edge->from + 1, 2 * edge->to, &edge->count);
-    }
+    for (uint32_t i = 0; i < graph->node_count; i++)
+        if (graph->nodes[i].entry.more < FLOW_BOUND || graph->nodes[i].entry.wanted > 0)
+            network->entries[network->entry_count++] = graph->node_count + graph->edge_count + i;
 }
 
-static void set_around(struct flow_network *network)
+/* Add an end of an arc to those of a vertex. */
+static uint32_t add_end(struct flow_network *network, uint32_t vertex, uint32_t other, uint32_t arc)
 {
-    uint32_t *first = network->first;
-    memset(first, 0, ((size_t)network->vertex_count + 1) * sizeof(*first));
+    const uint32_t place = network->vertices[vertex].first++;
+    network->ends[place] = (struct flow_end){.other = other, .arc = arc};
+    return place;
+}
+
+static void set_ends(struct flow_network *network)
+{
+    struct flow_vertex *vertices = network->vertices;
     for (uint32_t i = 0; i < network->arc_count; i++) {
-        first[network->arcs[i].from + 1]++;
-        first[network->arcs[i].to + 1]++;
+        const struct route route = route_of(network->graph, i);
+        vertices[route.from + 1].first++;
+        vertices[route.to + 1].first++;
     }
     for (uint32_t i = 0; i < network->vertex_count; i++)
-        first[i + 1] += first[i];
+        vertices[i + 1].first += vertices[i].first;
     for (uint32_t i = 0; i < network->arc_count; i++) {
-        network->around[first[network->arcs[i].from]++] = i;
-        network->around[first[network->arcs[i].to]++] = i;
+        const struct route route = route_of(network->graph, i);
+        network->arcs[i].out = add_end(network, route.from, route.to, i);
+        network->arcs[i].in = add_end(network, route.to, route.from, i);
     }
     for (uint32_t i = network->vertex_count; i > 0; i--)
-        first[i] = first[i - 1];
-    first[0] = 0;
+        vertices[i].first = vertices[i - 1].first;
+    vertices[0].first = 0;
 }
 
 bool flow_network_begin(struct flow_network *network, const struct flow_graph *graph)
@@ -145,59 +185,73 @@ bool flow_network_begin(struct flow_network *network, const struct flow_graph *g
     network->arc_count = 3 * graph->node_count + graph->edge_count;
     network->work_limit = (uint64_t)WORK_FOR_EACH_ARC * network->arc_count;
     size_t vertices = (size_t)network->vertex_count + 1;
+    size_t nodes = (size_t)graph->node_count + 1;
     network->arcs = calloc(network->arc_count, sizeof(*network->arcs));
-    network->around = malloc((size_t)network->arc_count * 2 * sizeof(*network->around));
-    network->first = malloc(vertices * sizeof(*network->first));
-    network->excess = malloc(vertices * sizeof(*network->excess));
-    network->potential = malloc(vertices * sizeof(*network->potential));
-    network->distance = malloc(vertices * sizeof(*network->distance));
+    network->ends = malloc((size_t)network->arc_count * 2 * sizeof(*network->ends));
+    network->vertices = calloc(vertices, sizeof(*network->vertices));
     network->reached = malloc(vertices * sizeof(*network->reached));
     network->state = malloc(vertices);
-    network->path = malloc(vertices * sizeof(*network->path));
-    network->entries = malloc(vertices * sizeof(*network->entries));
-    network->exits = malloc(vertices * sizeof(*network->exits));
-    network->exit_place = malloc(vertices * sizeof(*network->exit_place));
-    if (!network->arcs || !network->around || !network->first || !network->excess ||
-        !network->potential || !network->distance || !network->reached || !network->state ||
-        !network->path || !network->entries || !network->exits || !network->exit_place)
+    network->entries = malloc(nodes * sizeof(*network->entries));
+    network->exits = malloc(nodes * sizeof(*network->exits));
+    network->exit_place = malloc(nodes * sizeof(*network->exit_place));
+    if (!network->arcs || !network->ends || !network->vertices || !network->reached ||
+        !network->state || !network->entries || !network->exits || !network->exit_place)
         return false;
-    set_arcs(network);
-    set_around(network);
+    set_entries(network);
+    set_ends(network);
     return true;
 }
 
 void flow_network_free(struct flow_network *network)
 {
-    BAT_FREE_ALL(network->arcs, network->around, network->first, network->excess,
-                 network->potential, network->distance, network->reached, network->state,
-                 network->path, network->entries, network->exits, network->exit_place,
-                 network->heap);
+    BAT_FREE_ALL(network->arcs, network->ends, network->vertices, network->reached, network->state,
+                 network->entries, network->exits, network->exit_place, network->heap);
 }
 
 /* --- Changing one arc ----------------------------------------------------------------------- */
 
-/* A change of an arc, seen from one of its vertices: more flow out of it, or less flow into it. */
-struct change {
-    uint32_t to;
-    int64_t price; /* of each unit */
-    int64_t most;
-};
-
-/* False if nothing can be changed. */
-static inline bool change_of(const struct flow_arc *arc, uint32_t vertex, struct change *change)
+/* Note whether an arc is an exit with a flow. */
+static void set_exit(struct flow_network *network, uint32_t arc)
 {
-    if (arc->from == vertex) {
-        bool is_below = arc->flow < arc->wanted;
-        *change = (struct change){.to = arc->to,
-                                  .price = is_below ? -(int64_t)arc->less : arc->more,
-                                  .most = is_below ? arc->wanted - arc->flow : FAR};
-        return true;
+    if (to_of(network, arc) != network->vertex_count - 1)
+        return;
+    uint32_t *place = &network->exit_place[from_of(network, arc) / 2];
+    bool has_flow = network->arcs[arc].flow > 0;
+    if (has_flow && *place == BAT_NONE) {
+        *place = network->exit_count;
+        network->exits[network->exit_count++] = arc;
+    } else if (!has_flow && *place != BAT_NONE) {
+        uint32_t last = network->exits[--network->exit_count];
+        network->exits[*place] = last;
+        network->exit_place[from_of(network, last) / 2] = *place;
+        *place = BAT_NONE;
     }
-    bool is_above = arc->flow > arc->wanted;
-    *change = (struct change){.to = arc->from,
-                              .price = is_above ? -(int64_t)arc->more : arc->less,
-                              .most = is_above ? arc->flow - arc->wanted : arc->flow};
-    return arc->flow > 0;
+}
+
+/* Set an arc's flow, and what its changes cost then. */
+static void set_flow(struct flow_network *network, uint32_t index, int64_t flow)
+{
+    struct flow_arc *arc = &network->arcs[index];
+    const struct flow_wish wish = wish_of(network, index);
+    const int64_t above = flow - (int64_t)wish.wanted;
+    network->vertices[to_of(network, index)].excess += flow - arc->flow;
+    network->vertices[from_of(network, index)].excess -= flow - arc->flow;
+    arc->flow = flow;
+    network->ends[arc->out].price = above < 0 ? -(int32_t)wish.less : (int32_t)wish.more;
+    network->ends[arc->in].price = flow <= 0   ? FLOW_FIXED
+                                   : above > 0 ? -(int32_t)wish.more
+                                               : (int32_t)wish.less;
+    set_exit(network, index);
+}
+
+/* How much the flow on the way to a vertex can change at one price. */
+static int64_t most_change(const struct flow_network *network, uint32_t arc, uint32_t vertex)
+{
+    const int64_t flow = network->arcs[arc].flow;
+    const int64_t above = flow - (int64_t)wish_of(network, arc).wanted;
+    if (to_of(network, arc) == vertex)
+        return above < 0 ? -above : FAR;
+    return above > 0 ? above : flow;
 }
 
 /* --- Distances ------------------------------------------------------------------------------ */
@@ -217,12 +271,12 @@ static bool push(struct flow_network *network, uint32_t vertex, int64_t distance
 static struct flow_heap_entry pop(struct flow_network *network)
 {
     struct flow_heap_entry *heap = network->heap;
-    struct flow_heap_entry top = heap[0];
-    struct flow_heap_entry last = heap[--network->heap_count];
+    const size_t count = --network->heap_count;
+    const struct flow_heap_entry top = heap[0];
+    const struct flow_heap_entry last = heap[count]; /* it stays there, behind the others */
     size_t at = 0;
-    for (size_t child; (child = 2 * at + 1) < network->heap_count; at = child) {
-        if (child + 1 < network->heap_count && heap[child + 1].distance < heap[child].distance)
-            child++;
+    for (size_t child; (child = 2 * at + 1) < count; at = child) {
+        child += heap[child + 1].distance < heap[child].distance;
         if (heap[child].distance >= last.distance)
             break;
         heap[at] = heap[child];
@@ -234,39 +288,38 @@ static struct flow_heap_entry pop(struct flow_network *network)
 /* Vertex can be reached at a distance, by an arc (BAT_NONE: it is where the search begins). */
 static bool reach(struct flow_network *network, uint32_t vertex, int64_t distance, uint32_t arc)
 {
-    if (distance >= network->distance[vertex] || distance >= network->bound + !network->is_large)
+    struct flow_vertex *to = &network->vertices[vertex];
+    if (distance >= network->bound)
         return true;
-    if (network->excess[vertex] < 0) {
-        network->bound = distance;
+    if (to->excess < 0) {
+        network->bound = distance + !network->is_large;
         network->found = vertex;
     }
-    if (network->distance[vertex] == FAR)
+    if (to->distance == FAR)
         network->reached[network->reached_count++] = vertex;
-    network->distance[vertex] = distance;
-    network->path[vertex] = arc;
+    to->distance = distance;
+    to->path = arc;
     return push(network, vertex, distance);
 }
 
 /* What an arc of a vertex leads to; here: the vertex's distance, with its potential. */
-static inline bool relax_arc(struct flow_network *network, uint32_t vertex, int64_t here,
-                             uint32_t index)
+static inline bool relax_end(struct flow_network *network, int64_t here, const struct flow_end *end)
 {
-    struct change change;
-    const struct flow_arc *arc = &network->arcs[index];
-    if (arc->from == arc->to || !change_of(arc, vertex, &change))
-        return true;
-    int64_t distance = here + change.price - network->potential[change.to];
-    return distance >= network->distance[change.to] || reach(network, change.to, distance, index);
+    const struct flow_vertex *to = &network->vertices[end->other];
+    const int64_t price = end->price == FLOW_FIXED ? 2 * FAR : end->price;
+    const int64_t distance = here + price - to->potential;
+    return distance >= to->distance || reach(network, end->other, distance, end->arc);
 }
 
 static bool relax(struct flow_network *network, uint32_t vertex)
 {
-    const uint32_t end = network->first[vertex + 1];
-    const int64_t here = network->distance[vertex] + network->potential[vertex];
+    const struct flow_vertex *from = &network->vertices[vertex];
+    const uint32_t end = from[1].first;
+    const int64_t here = from->distance + from->potential;
     bool is_fine = true;
-    network->work += end - network->first[vertex];
-    for (uint32_t i = network->first[vertex]; i < end && is_fine; i++)
-        is_fine = relax_arc(network, vertex, here, network->around[i]);
+    network->work += end - from->first;
+    for (uint32_t i = from->first; i < end && is_fine; i++)
+        is_fine = relax_end(network, here, &network->ends[i]);
     return is_fine;
 }
 
@@ -278,13 +331,14 @@ static bool relax(struct flow_network *network, uint32_t vertex)
 static bool relax_outside(struct flow_network *network)
 {
     const uint32_t outside = network->vertex_count - 1;
-    const int64_t here = network->distance[outside] + network->potential[outside];
+    const struct flow_vertex *from = &network->vertices[outside];
+    const int64_t here = from->distance + from->potential;
     bool is_fine = true;
     network->work += network->entry_count + network->exit_count;
     for (uint32_t i = 0; i < network->entry_count && is_fine; i++)
-        is_fine = relax_arc(network, outside, here, network->entries[i]);
+        is_fine = relax_end(network, here, &network->ends[network->arcs[network->entries[i]].out]);
     for (uint32_t i = 0; i < network->exit_count && is_fine; i++)
-        is_fine = relax_arc(network, outside, here, network->exits[i]);
+        is_fine = relax_end(network, here, &network->ends[network->arcs[network->exits[i]].in]);
     return is_fine && push(network, network->vertex_count, here + FLOW_BOUND);
 }
 
@@ -302,29 +356,25 @@ static bool find_nearest(struct flow_network *network, uint32_t start, uint32_t 
     bool is_fine = reach(network, start, 0, BAT_NONE);
     while (is_fine && network->heap_count > 0 && *nearest == BAT_NONE) {
         struct flow_heap_entry top = pop(network);
-        if (network->is_large && top.distance >= network->bound) {
-            *nearest = network->found;
+        if (top.distance >= network->bound)
             break;
-        }
-        if (top.vertex == network->vertex_count) {
+        if (top.vertex == network->vertex_count)
             is_fine = relax(network, outside);
+        else if (top.distance > network->vertices[top.vertex].distance)
             continue;
-        }
-        if (top.distance > network->distance[top.vertex])
-            continue;
-        if (network->excess[top.vertex] < 0)
+        else if (network->vertices[top.vertex].excess < 0)
             *nearest = top.vertex;
         else
             is_fine = top.vertex == outside ? relax_outside(network) : relax(network, top.vertex);
     }
     if (*nearest == BAT_NONE && network->bound < FAR)
         *nearest = network->found;
-    int64_t most = *nearest == BAT_NONE ? 0 : network->distance[*nearest];
+    int64_t most = *nearest == BAT_NONE ? 0 : network->vertices[*nearest].distance;
     for (uint32_t i = 0; i < network->reached_count; i++) {
-        uint32_t vertex = network->reached[i];
-        if (network->distance[vertex] < most)
-            network->potential[vertex] += network->distance[vertex] - most;
-        network->distance[vertex] = FAR;
+        struct flow_vertex *vertex = &network->vertices[network->reached[i]];
+        if (vertex->distance < most)
+            vertex->potential += vertex->distance - most;
+        vertex->distance = FAR;
     }
     return is_fine;
 }
@@ -334,55 +384,37 @@ static bool find_nearest(struct flow_network *network, uint32_t start, uint32_t 
 /* The vertex before this one on the way that was found. */
 static uint32_t before(const struct flow_network *network, uint32_t vertex)
 {
-    const struct flow_arc *arc = &network->arcs[network->path[vertex]];
-    return arc->from == vertex ? arc->to : arc->from;
-}
-
-/* Note whether an arc is an exit with a flow. */
-static void set_exit(struct flow_network *network, uint32_t arc)
-{
-    if (network->arcs[arc].to != network->vertex_count - 1)
-        return;
-    uint32_t *place = &network->exit_place[network->arcs[arc].from / 2];
-    bool has_flow = network->arcs[arc].flow > 0;
-    if (has_flow && *place == BAT_NONE) {
-        *place = network->exit_count;
-        network->exits[network->exit_count++] = arc;
-    } else if (!has_flow && *place != BAT_NONE) {
-        uint32_t last = network->exits[--network->exit_count];
-        network->exits[*place] = last;
-        network->exit_place[network->arcs[last].from / 2] = *place;
-        *place = BAT_NONE;
-    }
+    const uint32_t arc = network->vertices[vertex].path;
+    const uint32_t from = from_of(network, arc);
+    return from == vertex ? to_of(network, arc) : from;
 }
 
 /* Send as much as one price allows along the way that was found, from start to end. */
 static void send(struct flow_network *network, uint32_t start, uint32_t end)
 {
-    int64_t most = network->excess[start];
-    most = most < -network->excess[end] ? most : -network->excess[end];
+    const struct flow_vertex *vertices = network->vertices;
+    int64_t most = vertices[start].excess;
+    most = most < -vertices[end].excess ? most : -vertices[end].excess;
     for (uint32_t vertex = end; vertex != start; vertex = before(network, vertex)) {
-        struct change change;
-        change_of(&network->arcs[network->path[vertex]], before(network, vertex), &change);
-        most = change.most < most ? change.most : most;
+        const int64_t change = most_change(network, vertices[vertex].path, vertex);
+        most = change < most ? change : most;
     }
     for (uint32_t vertex = end; vertex != start; vertex = before(network, vertex)) {
-        struct flow_arc *arc = &network->arcs[network->path[vertex]];
-        arc->flow += arc->to == vertex ? most : -most;
-        set_exit(network, network->path[vertex]);
+        const uint32_t arc = vertices[vertex].path;
+        set_flow(network, arc,
+                 network->arcs[arc].flow + (to_of(network, arc) == vertex ? most : -most));
     }
-    network->excess[start] -= most;
-    network->excess[end] += most;
 }
 
 /* Send what the vertices have too much; *is_limited is true if work ended it before. */
 static bool send_all(struct flow_network *network, bool *is_limited)
 {
     for (uint32_t i = 0; i < network->vertex_count; i++)
-        network->distance[i] = FAR;
+        network->vertices[i].distance = FAR;
     for (uint32_t i = 0; i < network->vertex_count; i++) {
         uint32_t end = 0;
-        while (network->excess[i] > 0 && end != BAT_NONE && network->work < network->work_limit) {
+        while (network->vertices[i].excess > 0 && end != BAT_NONE &&
+               network->work < network->work_limit) {
             if (!find_nearest(network, i, &end))
                 return false;
             if (end != BAT_NONE)
@@ -395,26 +427,17 @@ static bool send_all(struct flow_network *network, bool *is_limited)
 
 /* --- All of it ------------------------------------------------------------------------------ */
 
-static void set_flow(struct flow_network *network, uint32_t index, int64_t flow)
-{
-    struct flow_arc *arc = &network->arcs[index];
-    network->excess[arc->to] += flow - arc->flow;
-    network->excess[arc->from] -= flow - arc->flow;
-    arc->flow = flow;
-    set_exit(network, index);
-}
-
 /* The first flow: all arcs as wanted, where no change has a negative price. */
 static void begin_flow(struct flow_network *network)
 {
     for (uint32_t i = 0; i < network->graph->node_count; i++)
         network->exit_place[i] = BAT_NONE;
     network->exit_count = 0;
-    memset(network->excess, 0, network->vertex_count * sizeof(*network->excess));
-    memset(network->potential, 0, network->vertex_count * sizeof(*network->potential));
+    for (uint32_t i = 0; i < network->vertex_count; i++)
+        network->vertices[i].excess = network->vertices[i].potential = 0;
     for (uint32_t i = 0; i < network->arc_count; i++) {
         network->arcs[i].flow = 0;
-        set_flow(network, i, network->arcs[i].wanted);
+        set_flow(network, i, (int64_t)wish_of(network, i).wanted);
     }
 }
 
@@ -422,13 +445,14 @@ static void begin_flow(struct flow_network *network)
  * potentials as they are. */
 static void settle_arc(struct flow_network *network, uint32_t index)
 {
-    const struct flow_arc *arc = &network->arcs[index];
-    int64_t gain = network->potential[arc->from] - network->potential[arc->to];
-    int64_t least = gain >= (int64_t)arc->less ? 0 : arc->wanted;
-    int64_t most = gain > (int64_t)arc->less     ? 0
-                   : gain <= -(int64_t)arc->more ? INT64_MAX
-                                                 : arc->wanted;
-    int64_t flow = arc->flow < least ? least : arc->flow > most ? most : arc->flow;
+    const struct flow_wish wish = wish_of(network, index);
+    const int64_t wanted = (int64_t)wish.wanted;
+    const int64_t now = network->arcs[index].flow;
+    int64_t gain = network->vertices[from_of(network, index)].potential -
+                   network->vertices[to_of(network, index)].potential;
+    int64_t least = gain >= (int64_t)wish.less ? 0 : wanted;
+    int64_t most = gain > (int64_t)wish.less ? 0 : gain <= -(int64_t)wish.more ? INT64_MAX : wanted;
+    int64_t flow = now < least ? least : now > most ? most : now;
     set_flow(network, index, flow);
 }
 
@@ -436,18 +460,13 @@ static void settle_arc(struct flow_network *network, uint32_t index)
 static void set_wanted(struct flow_network *network, const uint64_t *wanted)
 {
     const struct flow_graph *graph = network->graph;
-    for (uint32_t i = 0; i < graph->edge_count; i++) {
-        struct flow_arc *arc = &network->arcs[graph->node_count + i];
-        uint32_t price = graph->edges[i].share_price;
-        if (price == 0)
-            continue;
-        arc->less = arc->more = price;
-        arc->wanted = (int64_t)(wanted[i] < FLOW_MOST ? wanted[i] : FLOW_MOST);
-        if (network->is_solved)
-            settle_arc(network, graph->node_count + i);
-    }
+    network->wanted = wanted;
     if (!network->is_solved)
         begin_flow(network);
+    else
+        for (uint32_t i = 0; i < graph->edge_count; i++)
+            if (graph->edges[i].share_price != 0)
+                settle_arc(network, graph->node_count + i);
 }
 
 bool flow_network_solve(struct flow_network *network, const uint64_t *wanted,

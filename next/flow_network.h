@@ -9,12 +9,26 @@
 #include "flow_solver.h"
 
 struct flow_arc {
-    uint32_t from;
-    uint32_t to;
-    uint32_t less;
-    uint32_t more;
-    int64_t wanted;
     int64_t flow;
+    uint32_t out; /* its ends, where it begins and where it leads */
+    uint32_t in;
+};
+
+#define FLOW_FIXED INT32_MAX /* the price of what cannot be changed */
+
+/* An arc, seen from one of its vertices. */
+struct flow_end {
+    int32_t price;  /* of a unit of more flow out of the vertex, or less into it */
+    uint32_t other; /* vertex */
+    uint32_t arc;
+};
+
+struct flow_vertex {
+    int64_t distance;
+    int64_t potential;
+    int64_t excess; /* what flows in, less what flows out */
+    uint32_t path;  /* the arc by which it is reached */
+    uint32_t first; /* its arcs' ends are ends[first .. that of the next vertex) */
 };
 
 struct flow_heap_entry {
@@ -27,14 +41,11 @@ struct flow_network {
     struct flow_arc *arcs; /* of nodes, edges, entries, exits */
     uint32_t arc_count;
     uint32_t vertex_count;
-    uint32_t *first; /* vertex i's arcs are around[first[i] .. first[i + 1]) */
-    uint32_t *around;
-    int64_t *excess; /* of each vertex: what flows in, less what flows out */
-    int64_t *potential;
-    int64_t *distance;
+    const uint64_t *wanted;       /* of edges with a share, in this round */
+    struct flow_vertex *vertices; /* and one behind them */
+    struct flow_end *ends;
     uint32_t *reached; /* vertices with a distance */
     uint32_t reached_count;
-    uint32_t *path;    /* the arc by which each of them is reached */
     uint32_t *entries; /* arcs of entries that are no bounds */
     uint32_t entry_count;
     uint32_t *exits; /* arcs of exits with a flow */
@@ -47,7 +58,7 @@ struct flow_network {
     bool is_large;
     bool is_solved; /* flow and potentials are those of the cheapest flow of the round before */
     uint32_t found; /* the nearest vertex with too little, as far as is known, */
-    int64_t bound;  /* ... and its distance: nothing farther is looked at */
+    int64_t bound;  /* nothing that is so far is looked at */
     uint64_t work;  /* arcs that were looked at */
     uint64_t work_limit;
 };
