@@ -34,6 +34,7 @@ struct unit_pair {
     struct next_match match;
     struct flow_counts inferred;
     double *entered; /* for each old node */
+    float *shares;   /* of the new graph's links, by the code alone */
     enum bat_code code;
     struct bat_error error;
 };
@@ -46,7 +47,7 @@ static void pair_free(struct unit_pair *pair)
         flooding_free(&pair->sides[side]);
         next_graph_free(&pair->graphs[side]);
     }
-    free(pair->entered);
+    BAT_FREE_ALL(pair->entered, pair->shares);
 }
 
 void next_new_counts_free(struct next_new_counts *counts)
@@ -340,11 +341,19 @@ static bool is_readable(const struct unit_pair *pair)
     return (pair->is_new || pair->graphs[0].node_count > 0) && pair->graphs[1].node_count > 0;
 }
 
+static enum bat_code find_shares(const struct next_carrying *carrying, struct unit_pair *pair)
+{
+    pair->shares = malloc(((size_t)pair->graphs[1].link_count + 1) * sizeof(*pair->shares));
+    BAT_TRY_MEMORY(pair->shares, &pair->error, "for counts of blocks");
+    return next_static_shares(&pair->sides[1], carrying->most_calls, pair->shares, &pair->error);
+}
+
 /* Infer the counts of a new function from how often it is entered, and what its code tells. */
 static void infer_alone(const struct next_carrying *carrying, struct unit_pair *pair)
 {
     const struct next_inference inference = {.new_side = &pair->sides[1],
                                              .most_calls = carrying->most_calls,
+                                             .shares = pair->shares,
                                              .scale = 1,
                                              .entries = pair->entries,
                                              .is_brief = true};
@@ -356,6 +365,9 @@ static void infer_pair(const struct next_carrying *carrying, struct unit_pair *p
 {
     if (!is_readable(pair))
         return;
+    pair->code = find_shares(carrying, pair);
+    if (pair->code != BAT_OK)
+        return;
     if (pair->is_new) {
         infer_alone(carrying, pair);
         return;
@@ -366,6 +378,7 @@ static void infer_pair(const struct next_carrying *carrying, struct unit_pair *p
                                        .new_side = &pair->sides[1],
                                        .match = &pair->match,
                                        .most_calls = carrying->most_calls,
+                                       .shares = pair->shares,
                                        .scale = pair->scale,
                                        .entries = pair->entries,
                                        .entered = pair->entered,

@@ -465,7 +465,7 @@ static bool allocate(struct inferring *inferring)
     size_t links = (size_t)inferring->b->link_count + 1;
     inferring->nodes = calloc(nodes, sizeof(*inferring->nodes));
     inferring->edges = calloc(links, sizeof(*inferring->edges));
-    inferring->shares = calloc(links, sizeof(*inferring->shares));
+    inferring->shares = malloc(links * sizeof(*inferring->shares));
     inferring->is_image = calloc(inferring->a ? (size_t)inferring->a->node_count + 1 : 1, 1);
     inferring->enders =
         calloc(inferring->a ? (size_t)inferring->a->node_count + 1 : 1, sizeof(*inferring->enders));
@@ -495,6 +495,8 @@ static void prepare(struct inferring *inferring)
         if (match->piece_of != BAT_NONE)
             inferring->is_image[match->piece_of] = 1;
     }
+    for (uint32_t i = 0; i < inferring->b->link_count; i++)
+        inferring->shares[i] = inferring->given->shares[i];
     for (uint32_t i = 0; i < inferring->b->node_count; i++)
         lower_new_ways(inferring, i);
 }
@@ -524,9 +526,6 @@ enum bat_code next_infer(const struct next_inference *inference, struct flow_cou
     has_memory = allocate_counts(inferring.b, &other) && has_memory;
     has_memory = allocate(&inferring) && has_memory;
     enum bat_code code = has_memory ? BAT_OK : bat_fail_memory(error, "for counts of blocks");
-    code = code ? code
-                : next_static_shares(inference->new_side, inference->most_calls, inferring.shares,
-                                     error);
     const struct flow_graph graph = {.nodes = inferring.nodes,
                                      .edges = inferring.edges,
                                      .node_count = inferring.b->node_count,

@@ -16,6 +16,7 @@ struct next_inference {
     const struct flooding_side *new_side;
     const struct next_match *match; /* NULL: nothing is known but the entries */
     const uint64_t *most_calls;     /* of the new program's functions; or NULL */
+    const float *shares;            /* of the new graph's links: see next_static_shares() */
     double scale;                   /* of the old counts */
     double entries;                 /* of the new unit */
     const double *entered; /* for each old node: entries from elsewhere, such as exceptions */

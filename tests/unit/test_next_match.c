@@ -152,16 +152,26 @@ static struct next_match *match_both(struct made *sides)
 }
 
 /* Infer the counts of the new build, where the old function was entered 100 times. */
-static const struct flow_counts *infer(const struct made *sides, const struct next_match *match)
+static const struct flow_counts *infer_with(const struct made *sides,
+                                            const struct next_match *match, bool is_brief)
 {
+    float shares[LINKS_MAX];
     const struct next_inference inference = {.old_side = &sides[0].side,
                                              .new_side = &sides[1].side,
                                              .match = match,
+                                             .shares = shares,
                                              .scale = 1,
-                                             .entries = 100};
+                                             .entries = 100,
+                                             .is_brief = is_brief};
     struct flow_counts inferred;
+    assert_ok(next_static_shares(&sides[1].side, NULL, shares, NULL));
     assert_ok(next_infer(&inference, &inferred, NULL));
     return kept_inferred(inferred);
+}
+
+static const struct flow_counts *infer(const struct made *sides, const struct next_match *match)
+{
+    return infer_with(sides, match, false);
 }
 
 /* --- Jump tables ---------------------------------------------------------------------------- */
@@ -494,18 +504,10 @@ TEST(test_brief)
     assert_int_equal(match.all[0].old_of, 0);
     assert_int_equal(match.all[1].old_of, 2);
     assert_int_equal(match.all[2].old_of, 1);
-    const struct next_inference inference = {.old_side = &sides[0].side,
-                                             .new_side = &sides[1].side,
-                                             .match = &match,
-                                             .scale = 1,
-                                             .entries = 100,
-                                             .is_brief = true};
-    struct flow_counts inferred;
-    assert_ok(next_infer(&inference, &inferred, NULL));
-    kept_inferred(inferred);
-    assert_int_equal(inferred.nodes[0], 100);
-    assert_int_equal(inferred.nodes[1], 10);
-    assert_int_equal(inferred.nodes[2], 90);
+    const struct flow_counts *inferred = infer_with(sides, &match, true);
+    assert_int_equal(inferred->nodes[0], 100);
+    assert_int_equal(inferred->nodes[1], 10);
+    assert_int_equal(inferred->nodes[2], 90);
 }
 
 /*
