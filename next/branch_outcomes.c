@@ -32,6 +32,7 @@ static void add_up(struct next_outcomes *outcomes)
         struct next_outcome *last = kept > 0 ? &outcomes->all[kept - 1] : NULL;
         const struct next_outcome *outcome = &outcomes->all[i];
         if (last && by_test(last, outcome) == 0) {
+            last->old_count += outcome->old_count;
             last->taken += outcome->taken;
             last->on += outcome->on;
         } else {
@@ -41,7 +42,13 @@ static void add_up(struct next_outcomes *outcomes)
     outcomes->count = kept;
 }
 
+static size_t first_outcome(const struct next_outcomes *outcomes, uint32_t tested)
+{
+    return BAT_COUNT_BELOW(outcomes->all, outcomes->count, tested, tested);
+}
+
 enum bat_code next_outcomes_open(const struct flooding_side *old_side,
+                                 const struct flooding_side *new_side,
                                  struct next_outcomes *outcomes, struct bat_error *error)
 {
     *outcomes = (struct next_outcomes){.count = 0};
@@ -58,6 +65,7 @@ enum bat_code next_outcomes_open(const struct flooding_side *old_side,
         outcomes->all[outcomes->count++] =
             (struct next_outcome){.tested = graph->tested[i],
                                   .condition = old_side->conditions[i],
+                                  .old_count = 1,
                                   .taken = links[!is_taken_first].whole,
                                   .on = links[is_taken_first].whole};
     }
@@ -65,6 +73,12 @@ enum bat_code next_outcomes_open(const struct flooding_side *old_side,
         qsort(outcomes->all, outcomes->count, sizeof(*outcomes->all), by_test);
     add_up(outcomes);
     BAT_SHRINK(outcomes->all, outcomes->count);
+    for (uint32_t j = 0; j < new_side->graph->node_count; j++) {
+        const uint32_t tested = new_side->graph->tested[j];
+        const size_t first = first_outcome(outcomes, tested);
+        if (tested != 0 && first < outcomes->count && outcomes->all[first].tested == tested)
+            outcomes->all[first].new_count++;
+    }
     return BAT_OK;
 }
 
@@ -75,8 +89,10 @@ void next_outcomes_free(struct next_outcomes *outcomes)
 }
 
 bool next_outcomes_shares(const struct next_outcomes *outcomes,
-                          const struct flooding_side *new_side, uint32_t node, float shares[2])
+                          const struct flooding_side *new_side, uint32_t node, float shares[2],
+                          bool *is_only)
 {
+    *is_only = false;
     if (outcomes->count == 0)
         return false;
     const uint32_t tested = new_side->graph->tested[node];
@@ -85,11 +101,13 @@ bool next_outcomes_shares(const struct next_outcomes *outcomes,
         return false;
     double taken = 0;
     double on = 0;
-    size_t i = BAT_COUNT_BELOW(outcomes->all, outcomes->count, tested, tested);
-    for (; i < outcomes->count && outcomes->all[i].tested == tested; i++) {
+    const size_t first = first_outcome(outcomes, tested);
+    uint32_t olds = 0;
+    for (size_t i = first; i < outcomes->count && outcomes->all[i].tested == tested; i++) {
         const struct next_outcome *outcome = &outcomes->all[i];
         const enum flooding_condition condition =
             flooding_compare(outcome->condition, new_side->conditions[node]);
+        olds += outcome->old_count;
         if (condition == CONDITION_OTHER)
             continue;
         taken += condition == CONDITION_SAME ? outcome->taken : outcome->on;
@@ -97,6 +115,7 @@ bool next_outcomes_shares(const struct next_outcomes *outcomes,
     }
     if (!(taken + on > 0))
         return false;
+    *is_only = olds == 1 && outcomes->all[first].new_count == 1;
     const bool is_taken_first = links[0].kind == NEXT_EDGE_TAKEN;
     shares[!is_taken_first] = (float)(taken / (taken + on));
     shares[is_taken_first] = 1 - shares[!is_taken_first];

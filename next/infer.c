@@ -103,20 +103,20 @@ static bool is_other_table(const struct inferring *inferring, uint32_t node)
 
 /* --- Blocks --------------------------------------------------------------------------------- */
 
-/* How often what a node calls was called in the old program, at most. *ends: one of them never was,
- * and does not return. */
-static uint64_t most_calls(const struct inferring *inferring, uint32_t node, bool *ends)
+/* How often what a node calls was called in the old program, at most. *stops: one of them does not
+ * return. */
+static uint64_t most_calls(const struct inferring *inferring, uint32_t node, bool *stops)
 {
     const struct next_program *program = inferring->given->new_side->program;
     const uint64_t *most_of = inferring->given->most_calls;
     const struct next_instruction *code = inferring->b->nodes[node].code;
     uint64_t most = UINT64_MAX;
-    *ends = false;
+    *stops = false;
     for (uint32_t i = 0; i < inferring->b->nodes[node].code_count && most_of; i++) {
-        if (code[i].callee == BAT_NONE || most_of[code[i].callee] > most)
+        if (code[i].callee == BAT_NONE)
             continue;
-        most = most_of[code[i].callee];
-        *ends = *ends || (most == 0 && next_never_returns(program, code[i].callee));
+        most = most_of[code[i].callee] < most ? most_of[code[i].callee] : most;
+        *stops = *stops || next_never_returns(program, code[i].callee);
     }
     return most;
 }
@@ -171,9 +171,9 @@ static struct flow_wish wish_of_node(const struct inferring *inferring, uint32_t
 {
     const struct next_matched *match = matched(inferring, node);
     double scale = inferring->given->scale;
-    bool ends;
-    uint64_t most = most_calls(inferring, node, &ends);
-    if (ends)
+    bool stops;
+    uint64_t most = most_calls(inferring, node, &stops);
+    if (stops && most == 0)
         return (struct flow_wish){0, 0, price(PRICE_CALL_END)};
     if (match->old_of != BAT_NONE && inferring->a->nodes[match->old_of].is_reached) {
         const struct next_node *old_node = &inferring->a->nodes[match->old_of];
@@ -205,11 +205,12 @@ static struct flow_wish wish_of_exit(const struct inferring *inferring, uint32_t
     bool may_leave = at->ends && at->context == 0 &&
                      (block->end == NEXT_END_RETURN || block->end == NEXT_END_TAIL ||
                       block->end == NEXT_END_TAIL_IF || block->end == NEXT_END_TRAP);
-    if (may_leave || inferring->b->out[node] == inferring->b->out[node + 1])
+    bool stops;
+    const uint64_t most = most_calls(inferring, node, &stops);
+    /* A program ends in exit(), though there is code behind the call. */
+    if (may_leave || (stops && most > 0) || inferring->b->out[node] == inferring->b->out[node + 1])
         return (struct flow_wish){0};
-    bool ends;
-    float value = most_calls(inferring, node, &ends) == 0 ? PRICE_EXIT_COLD : PRICE_EXIT;
-    return (struct flow_wish){0, 0, price(value)};
+    return (struct flow_wish){0, 0, price(most == 0 ? PRICE_EXIT_COLD : PRICE_EXIT)};
 }
 
 static struct flow_wish wish_of_entry(const struct inferring *inferring, uint32_t node)
@@ -372,11 +373,39 @@ static bool take_old_shares(const struct inferring *inferring, uint32_t node, fl
     return true;
 }
 
-/* True if the branch of a node tests another value than the old one that it is matched with. */
-static bool tests_other_value(const struct inferring *inferring, uint32_t node)
+/* True if the branch of a node tests another value than the old one that it is matched with.
+ * *is_known: both values are known. */
+static bool tests_other_value(const struct inferring *inferring, uint32_t node, bool *is_known)
 {
     const uint32_t from = matched(inferring, node)->ends_as;
-    return from != BAT_NONE && inferring->a->tested[from] != inferring->b->tested[node];
+    *is_known = false;
+    if (from == BAT_NONE)
+        return false;
+    const uint32_t old_tested = inferring->a->tested[from];
+    const uint32_t tested = inferring->b->tested[node];
+    *is_known = old_tested != 0 && tested != 0;
+    return old_tested != tested;
+}
+
+/* What the old program tells of the shares of a node's ways: their price, or 0 for nothing.
+ * *is_other: its counts tell nothing, as two tests have changed places. */
+static float find_old_shares(const struct inferring *inferring, uint32_t node, float shares[2],
+                             bool *is_other)
+{
+    const struct next_matched *match = matched(inferring, node);
+    const bool has_old = take_old_shares(inferring, node, shares);
+    bool is_known;
+    bool is_only;
+    *is_other = tests_other_value(inferring, node, &is_known);
+    if ((!has_old || *is_other) &&
+        next_outcomes_shares(&inferring->outcomes, inferring->given->new_side, node, shares,
+                             &is_only)) {
+        *is_other = *is_other && is_known && is_only;
+        return *is_other ? PRICE_EDGE : PRICE_SHARE;
+    }
+    *is_other = false;
+    float content = match->old_of != BAT_NONE ? match->content : 0;
+    return has_old ? PRICE_SHARE * (0.4f + 0.6f * content) : 0;
 }
 
 static void set_links(struct inferring *inferring, uint32_t node)
@@ -384,30 +413,29 @@ static void set_links(struct inferring *inferring, uint32_t node)
     const struct next_graph *graph = inferring->b;
     uint32_t first = graph->out[node];
     float old_shares[2];
-    bool has_old = take_old_shares(inferring, node, old_shares);
-    float share_price = PRICE_SHARE * (0.4f + 0.6f * (matched(inferring, node)->old_of != BAT_NONE
-                                                          ? matched(inferring, node)->content
-                                                          : 0));
-    if ((!has_old || tests_other_value(inferring, node)) &&
-        next_outcomes_shares(&inferring->outcomes, inferring->given->new_side, node, old_shares)) {
-        has_old = true;
-        share_price = PRICE_SHARE;
-    }
+    bool is_other;
+    const float share_price = find_old_shares(inferring, node, old_shares, &is_other);
+    bool stops;
+    most_calls(inferring, node, &stops);
     for (uint32_t i = first; i < graph->out[node + 1]; i++) {
         struct flow_edge *edge = &inferring->edges[i];
         double count;
-        float value = measured_link(inferring, i, &count);
+        float value = is_other ? 0 : measured_link(inferring, i, &count);
         *edge = (struct flow_edge){.from = graph->links[i].from, .to = graph->links[i].to};
         if (value > 0) {
             edge->count = wish(count * inferring->given->scale, value);
             edge->count.more = edge->count.less;
             continue;
         }
-        float share = has_old ? old_shares[i - first] : inferring->shares[i];
+        float share = share_price > 0 ? old_shares[i - first] : inferring->shares[i];
         edge->share = (uint32_t)(share * FLOW_WHOLE + 0.5f);
-        edge->share_price = price(has_old ? share_price : PRICE_STATIC);
+        edge->share_price = price(share_price > 0 ? share_price : PRICE_STATIC);
         if (ways(graph, node) == 1)
             edge->share_price = 1;
+        if (stops) {
+            edge->share_price = 0;
+            edge->count = wish(0, PRICE_EDGE);
+        }
     }
 }
 
@@ -532,7 +560,9 @@ enum bat_code next_infer(const struct next_inference *inference, struct flow_cou
                                      .edge_count = inferring.b->link_count,
                                      .entry = inferring.b->entry,
                                      .is_brief = inference->is_brief};
-    code = code ? code : next_outcomes_open(inference->old_side, &inferring.outcomes, error);
+    code = code ? code
+                : next_outcomes_open(inference->old_side, inference->new_side, &inferring.outcomes,
+                                     error);
     if (code == BAT_OK)
         prepare(&inferring);
     code = code ? code : solve(&inferring, &graph, 1, inferred, error);

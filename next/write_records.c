@@ -324,11 +324,11 @@ static void write_entries(struct writing *writing)
 {
     const struct next_carrying *carrying = writing->carrying;
     for (uint32_t i = 0; i < carrying->news.unit_count; i++) {
-        if (!carrying->counts[i])
-            continue;
-        uint64_t expected = carrying->counts[i]->entries;
+        uint64_t expected = carrying->counts[i] ? carrying->counts[i]->entries : 0;
         uint32_t old_unit = carrying->pairs.old_of[i];
-        if (old_unit != BAT_NONE && carrying->is_same[old_unit])
+        /* Of several functions in place of one, which were entered is told by their calls. */
+        if (old_unit != BAT_NONE && carrying->is_same[old_unit] &&
+            carrying->measured.units[old_unit] && next_members_of(carrying, old_unit).count == 0)
             expected += carrying->measured.units[old_unit]->entry;
         if (expected > writing->arrivals[i])
             write_record(writing, BAT_NONE, 0, carrying->news.first_part[i], 0,

@@ -970,6 +970,58 @@ class Compilers(unittest.TestCase):
         """Two tests in the other order: each goes the way that it went, not the way of the one that was at its place."""
         self.assertEqual(self.wrong(self.build(self.exchanged(False), self.exchanged(True))), [])
 
+    RANGES = """.globl work; .type work,@function
+        work: mov ecx, [rdi]\nmov eax, [rdi+4]\nmov edx, [rdi+8]\nTESTS
+        mov rax, [rdi+16]\nlea rax, [rax+rcx*8+1]\nret\n1: mov eax, 1\nret\n2: mov eax, 1\nret\n.size work, .-work"""
+
+    def test_exchanged_ranges(self):
+        """Two tests of different values, which look alike, in the other order."""
+        tests = ["cmp eax, 2\nja 1f\n", "cmp edx, 255\nja 2f\n"]
+        pair = self.build(self.RANGES.replace("TESTS", "".join(tests)), self.RANGES.replace("TESTS", "".join(tests[::-1])))
+        own, carried = ({key for key, (_, count) in bolt_profiles.read_fdata(pair.folder / f"{name}.fdata")[1].items()
+                         if key[1] == key[4] == "work" and count > 100} for name in ("new", "carried"))
+        self.assertEqual(len(own), 2)
+        self.assertEqual(carried, own)
+
+    STOPPED = """.globl work; .type work,@function
+        work: inc dword ptr [rdi+24]\ncmp dword ptr [rdi+24], 200\nje 9f\nTEST
+        2: movzx eax, byte ptr [rsi]\nadd [rdi+28], eax\ninc rsi\ncmp eax, 'b'\njg 2b\nmov eax, [rdi+28]\nor eax, 1\nret
+        9: mov edi, 0\ncall exit\nADDED
+        .size work, .-work
+        FUNCTION"""
+
+    def test_exit(self):
+        """A program ends in exit(): the run does not go on to what follows the call."""
+        function = ".type unlucky,@function\nunlucky: imul eax, [rdi+40], 3\nmov [rdi+40], eax\nret\n.size unlucky, .-unlucky"
+        added = "8: call unlucky\nret"
+        pair = self.build(self.STOPPED.replace("TEST", "").replace("ADDED", "").replace("FUNCTION", ""),
+                          self.STOPPED.replace("TEST", "cmp dword ptr [rdi+4], 99\nje 8f").replace("ADDED", added)
+                          .replace("FUNCTION", function))
+        own, carried = (bolt_profiles.read_fdata(pair.folder / f"{name}.fdata")[1] for name in ("new", "carried"))
+        self.assertEqual(sum(count for key, (_, count) in own.items() if key[4:] == ("work", "0")), 200)
+        for records in (own, carried):
+            self.assertEqual([key for key, (_, count) in records.items() if count > 0 and "unlucky" in str(key)], [])
+
+    def test_library_calls(self):
+        """A function that was called by pointer does not change, and a library calls it now: it is entered as often."""
+        text = """
+            #include <stdlib.h>
+            struct thing { int a, type, c, count, seen[60]; };
+            int order(const void *a, const void *b) { return *(const int *)a % 7 - *(const int *)b % 7; }
+            int (*volatile by)(const void *, const void *) = order;
+            long work(struct thing *t, const unsigned char *text) {
+                long s = 0;
+                for (int i = 0; i < 20; i++) t->seen[i] += text[i] * 3;
+                CALLS
+                return s + t->seen[3];
+            }
+        """
+        pair = self.build(text.replace("CALLS", "for (int i = 0; i < 20; i++) s += by(&t->seen[i], &t->seen[i + 1]);"),
+                          text.replace("CALLS", "qsort(t->seen, 20, sizeof(int), by);"))
+        entries = [sum(count for key, (_, count) in bolt_profiles.read_fdata(pair.folder / f"{name}.fdata")[1].items()
+                       if key[4:] == ("order", "0")) for name in ("old", "carried")]
+        self.assertEqual(entries, [300 * 20] * 2)
+
     CALLED = """
         struct thing { int a, type, c, count, seen[60]; };
         __attribute__((noinline)) int left(struct thing *t, int x) {
