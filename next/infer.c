@@ -103,22 +103,26 @@ static bool is_other_table(const struct inferring *inferring, uint32_t node)
 
 /* --- Blocks --------------------------------------------------------------------------------- */
 
-/* How often what a node calls was called in the old program, at most. *stops: one of them does not
- * return. */
-static uint64_t most_calls(const struct inferring *inferring, uint32_t node, bool *stops)
+/* What is known of what a node calls. */
+struct called {
+    uint64_t most; /* how often it was called in the old program */
+    bool stops;    /* one of them does not return */
+};
+
+static struct called find_called(const struct inferring *inferring, uint32_t node)
 {
     const struct next_program *program = inferring->given->new_side->program;
     const uint64_t *most_of = inferring->given->most_calls;
     const struct next_instruction *code = inferring->b->nodes[node].code;
-    uint64_t most = UINT64_MAX;
-    *stops = false;
+    struct called called = {.most = UINT64_MAX};
     for (uint32_t i = 0; i < inferring->b->nodes[node].code_count && most_of; i++) {
         if (code[i].callee == BAT_NONE)
             continue;
-        most = most_of[code[i].callee] < most ? most_of[code[i].callee] : most;
-        *stops = *stops || next_never_returns(program, code[i].callee);
+        const uint64_t most = most_of[code[i].callee];
+        called.most = most < called.most ? most : called.most;
+        called.stops = called.stops || next_never_returns(program, code[i].callee);
     }
-    return most;
+    return called;
 }
 
 static uint32_t ways(const struct next_graph *graph, uint32_t node)
@@ -167,13 +171,12 @@ static bool has_fewer_ways(const struct inferring *inferring, uint32_t node, uin
             had_less(inferring, NULL, b->out[node], b->out[node + 1], least));
 }
 
-static struct flow_wish wish_of_node(const struct inferring *inferring, uint32_t node)
+static struct flow_wish wish_of_node(const struct inferring *inferring, uint32_t node,
+                                     struct called called)
 {
     const struct next_matched *match = matched(inferring, node);
     double scale = inferring->given->scale;
-    bool stops;
-    uint64_t most = most_calls(inferring, node, &stops);
-    if (stops && most == 0)
+    if (called.stops && called.most == 0)
         return (struct flow_wish){0, 0, price(PRICE_CALL_END)};
     if (match->old_of != BAT_NONE && inferring->a->nodes[match->old_of].is_reached) {
         const struct next_node *old_node = &inferring->a->nodes[match->old_of];
@@ -192,12 +195,13 @@ static struct flow_wish wish_of_node(const struct inferring *inferring, uint32_t
             made.less = price(value * COPY_FACTOR);
         return made;
     }
-    if (most < UINT64_MAX)
-        return (struct flow_wish){round_count((double)most * scale), 0, price(PRICE_CALL)};
+    if (called.most < UINT64_MAX)
+        return (struct flow_wish){round_count((double)called.most * scale), 0, price(PRICE_CALL)};
     return (struct flow_wish){0};
 }
 
-static struct flow_wish wish_of_exit(const struct inferring *inferring, uint32_t node)
+static struct flow_wish wish_of_exit(const struct inferring *inferring, uint32_t node,
+                                     struct called called)
 {
     const struct next_segment *at = next_last_segment(inferring->b, node);
     const struct next_block *block = next_segment_block(inferring->given->new_side->program, at);
@@ -205,12 +209,11 @@ static struct flow_wish wish_of_exit(const struct inferring *inferring, uint32_t
     bool may_leave = at->ends && at->context == 0 &&
                      (block->end == NEXT_END_RETURN || block->end == NEXT_END_TAIL ||
                       block->end == NEXT_END_TAIL_IF || block->end == NEXT_END_TRAP);
-    bool stops;
-    const uint64_t most = most_calls(inferring, node, &stops);
     /* A program ends in exit(), though there is code behind the call. */
-    if (may_leave || (stops && most > 0) || inferring->b->out[node] == inferring->b->out[node + 1])
+    if (may_leave || (called.stops && called.most > 0) ||
+        inferring->b->out[node] == inferring->b->out[node + 1])
         return (struct flow_wish){0};
-    return (struct flow_wish){0, 0, price(most == 0 ? PRICE_EXIT_COLD : PRICE_EXIT)};
+    return (struct flow_wish){0, 0, price(called.most == 0 ? PRICE_EXIT_COLD : PRICE_EXIT)};
 }
 
 static struct flow_wish wish_of_entry(const struct inferring *inferring, uint32_t node)
@@ -408,15 +411,13 @@ static float find_old_shares(const struct inferring *inferring, uint32_t node, f
     return has_old ? PRICE_SHARE * (0.4f + 0.6f * content) : 0;
 }
 
-static void set_links(struct inferring *inferring, uint32_t node)
+static void set_links(struct inferring *inferring, uint32_t node, struct called called)
 {
     const struct next_graph *graph = inferring->b;
     uint32_t first = graph->out[node];
     float old_shares[2];
     bool is_other;
     const float share_price = find_old_shares(inferring, node, old_shares, &is_other);
-    bool stops;
-    most_calls(inferring, node, &stops);
     for (uint32_t i = first; i < graph->out[node + 1]; i++) {
         struct flow_edge *edge = &inferring->edges[i];
         double count;
@@ -432,7 +433,7 @@ static void set_links(struct inferring *inferring, uint32_t node)
         edge->share_price = price(share_price > 0 ? share_price : PRICE_STATIC);
         if (ways(graph, node) == 1)
             edge->share_price = 1;
-        if (stops) {
+        if (called.stops) {
             edge->share_price = 0;
             edge->count = wish(0, PRICE_EDGE);
         }
@@ -535,10 +536,11 @@ static enum bat_code solve(struct inferring *inferring, const struct flow_graph 
 {
     inferring->power = power;
     for (uint32_t i = 0; i < graph->node_count; i++) {
-        inferring->nodes[i] = (struct flow_node){.count = wish_of_node(inferring, i),
+        const struct called called = find_called(inferring, i);
+        inferring->nodes[i] = (struct flow_node){.count = wish_of_node(inferring, i, called),
                                                  .entry = wish_of_entry(inferring, i),
-                                                 .exit = wish_of_exit(inferring, i)};
-        set_links(inferring, i);
+                                                 .exit = wish_of_exit(inferring, i, called)};
+        set_links(inferring, i, called);
     }
     return flow_solve(graph, counts, error);
 }

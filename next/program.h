@@ -46,8 +46,8 @@ struct next_program {
     uint32_t *same_as;   /* for each unit: itself, or if it is folded the one that stands for it */
     uint32_t *name_of;   /* for each function: a hash of its name without numbers and suffixes, the
                             same for functions that are known to be the same */
-    struct next_symbol
-        *names; /* of the units: all, aliases too, without the numbers of local ones */
+    /* Of the units: all, aliases too, without the numbers of local ones. */
+    struct next_symbol *names;
     size_t name_count;
     struct next_unit **units; /* for each unit: its code once it was read, or NULL */
     uint64_t code_size;       /* bytes of all functions */
