@@ -13,17 +13,22 @@ static void close_program(void *program)
     next_program_free(program);
 }
 
-static const struct next_program *open_program(void)
+static const struct next_program *open_saved(const char *path)
 {
     struct next_program *opened = kept_memory(NULL, sizeof(*opened));
-    struct program *program = new_program(EM_X86_64);
-    char *path = path_in(make_folder(), "program");
     struct bat_error error;
-    add_global(program, "f", TEXT, 16);
-    save_program(program, path);
     assert_ok(next_program_open(open_elf(path), NULL, 1, opened, &error));
     keep(close_program, opened);
     return opened;
+}
+
+static const struct next_program *open_program(void)
+{
+    struct program *program = new_program(EM_X86_64);
+    char *path = path_in(make_folder(), "program");
+    add_global(program, "f", TEXT, 16);
+    save_program(program, path);
+    return open_saved(path);
 }
 
 /* The bytes are of the assembler. */
@@ -143,13 +148,11 @@ TEST(test_what_is_known)
 /* A program at fixed addresses with a relocation of the linker at an offset of .text. */
 static const struct next_program *open_linked(uint64_t offset, uint32_t type)
 {
-    struct next_program *opened = kept_memory(NULL, sizeof(*opened));
     const Elf64_Rela relocation = {.r_offset = TEXT + offset, .r_info = ELF64_R_INFO(1, type)};
     static const uint8_t zeros[TEXT_SIZE];
     struct image image = image_new();
     struct symbols symbols = {.count = 1, .size = 1};
     char *path = path_in(make_folder(), "program");
-    struct bat_error error;
     add_symbol(&symbols, "datum", STT_OBJECT, STB_GLOBAL, 2, DATA, 8);
     add_symbol(&symbols, "f", STT_FUNC, STB_GLOBAL, IN_TEXT, TEXT, 64);
     put_section(&image, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, TEXT, zeros, TEXT_SIZE);
@@ -162,9 +165,7 @@ static const struct next_program *open_linked(uint64_t offset, uint32_t type)
     image.sections[symtab + 2].sh_info = 1;
     image_end(&image)->e_type = ET_EXEC;
     save(path, image.bytes, image.size);
-    assert_ok(next_program_open(open_elf(path), NULL, 1, opened, &error));
-    keep(close_program, opened);
-    return opened;
+    return open_saved(path);
 }
 
 /* Of instructions with the same bytes, one with an address that the linker has filled in has a
